@@ -11,7 +11,7 @@ from setuptools import Extension, setup
 DEBUG = os.environ.get("TENFERRO_DEBUG", "0") not in ("", "0")
 ONLY = os.environ.get("TENFERRO_ONLY", "").split()
 JOBS = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-BUILD_DIR = Path("build", "cython-debug" if DEBUG else "cython")
+BUILD_DIR = Path("build", "debug" if DEBUG else "release")
 
 DIRECTIVES = {
     "language_level": 3,
@@ -20,6 +20,7 @@ DIRECTIVES = {
     "initializedcheck": DEBUG,
     "cdivision": True,
     "embedsignature": True,
+    "embedsignature.format": "python",
 }
 MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")]
 # Contraction and value-changing optimisations stay off: a result must not depend on how a loop was compiled.
