@@ -18,7 +18,9 @@ def layout(Py_ssize_t rows, Py_ssize_t columns, bint row_major):
     """Shape, strides in bytes and size of a compact float64 matrix."""
     cdef Py_ssize_t[2] shape = [rows, columns]
     cdef Meta *meta = meta_compact(D_F64, 2, shape, row_major)
+    cdef Py_ssize_t *dims = shape_of(meta)
+    cdef Py_ssize_t *steps = strides_of(meta)
     try:
-        return tuple(shape_of(meta)[:2]), tuple(strides_of(meta)[:2]), meta.size
+        return (dims[0], dims[1]), (steps[0], steps[1]), meta.size
     finally:
         meta_drop(meta)
