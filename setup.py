@@ -24,7 +24,7 @@ DIRECTIVES = {
 }
 MACROS = [("NPY_NO_DEPRECATED_API", "NPY_2_0_API_VERSION"), ("NPY_TARGET_VERSION", "NPY_2_0_API_VERSION")]
 # Contraction and value-changing optimisations stay off: a result must not depend on how a loop was compiled.
-FLAGS = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-unused-function"]
+FLAGS = ["-ffp-contract=off", "-fno-math-errno", "-fno-trapping-math", "-Wno-unused-function", "-Wno-char-subscripts"]
 
 
 def level(source: str) -> list[str]:

@@ -1,0 +1,402 @@
+"""Derivatives over a recorded trace: backward, grad, vjp, jvp, and the gradient slots of leaves."""
+
+from cpython.exc cimport PyErr_CheckSignals
+
+from .abi cimport *
+from .eager cimport EagerTensor, as_operand, apply2, check, computed_in, scalar_like
+from .memory cimport *
+from .node cimport CAPTURED, IS_LEAF, Leaf, Node
+from .optable cimport Op, dtype_object
+from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session, thread_state
+from .sweep cimport Sweep, conform, forward, reverse, start, zeros_of
+
+from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
+
+
+cdef class Gradients:
+    """Mapping from tracked leaf to gradient, as returned by ``backward``."""
+    cdef dict items_            # address of the leaf's node -> (handle, gradient)
+
+    def __len__(self):
+        return len(self.items_)
+
+    def __iter__(self):
+        return iter([pair[0] for pair in self.items_.values()])
+
+    def __contains__(self, x):
+        return key_of(x) in self.items_
+
+    def __getitem__(self, x):
+        pair = self.items_.get(key_of(x))
+        if pair is None:
+            raise KeyError("no gradient for this tensor: it is no tracked leaf of the differentiated graph, or was taken")
+        return pair[1]
+
+    def get(self, x, default=None):
+        """Gradient of a leaf, or `default`."""
+        pair = self.items_.get(key_of(x))
+        return default if pair is None else pair[1]
+
+    def take(self, x):
+        """Move the gradient of a leaf out of the mapping; None if there is none."""
+        pair = self.items_.pop(key_of(x), None)
+        return None if pair is None else pair[1]
+
+    def keys(self):
+        return list(self)
+
+    def values(self):
+        return [pair[1] for pair in self.items_.values()]
+
+    def items(self):
+        return list(self.items_.values())
+
+    def __repr__(self):
+        return f"<Gradients of {len(self.items_)} leaves>"
+
+
+cdef object key_of(object x):
+    if isinstance(x, EagerTensor) and (<EagerTensor> x).node != NULL:
+        return <size_t> (<EagerTensor> x).node
+    return 0
+
+
+cdef EagerTensor leaf_handle(Leaf *f, EagerRuntime rt):
+    """A handle that stands for a leaf: one that lives, else a new one."""
+    cdef EagerTensor t
+    if f.handles != NULL:
+        return <EagerTensor> f.handles
+    t = EagerTensor.__new__(EagerTensor)
+    t.rt = rt
+    value_copy(&t.v, &f.value)
+    f.node.refs += 1
+    t.node = &f.node
+    f.handles = <PyObject *> t
+    return t
+
+
+cdef Gradients run_backward(EagerTensor y, EagerTensor seed):
+    """Sweep from y, then commit to the slots of all reached leaves at once."""
+    cdef Sweep s = start(y.rt, False)
+    cdef Py_ssize_t slot, k
+    cdef Node *n
+    cdef EagerTensor g
+    cdef list grads = []
+    cdef int beat = 0
+    s.accumulate(s.visit(y.node), seed)
+    leaves = []
+    while s.heap_n:
+        slot = s.pop()
+        n = s.items[slot].node
+        g = s.take(slot)
+        if g is None:
+            continue
+        if n.flags & IS_LEAF:
+            leaves.append(slot)
+            grads.append(g)
+            continue
+        beat += 1
+        if beat & 31 == 0 or g.v.meta.size > 4096:
+            PyErr_CheckSignals()
+        s.pull_back(n, g, False)
+    return commit(s, leaves, grads)
+
+
+cdef Gradients commit(Sweep s, list leaves, list grads):
+    """Add to the gradient slots; nothing is changed before all that can fail is done."""
+    cdef Gradients out = Gradients.__new__(Gradients)
+    cdef Leaf *f
+    cdef EagerTensor total
+    cdef Py_ssize_t i, n = len(leaves)
+    cdef list totals = [None] * n, olds = [None] * n
+    cdef bint again = True
+    out.items_ = {}
+    for i in range(n):
+        f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
+        out.items_[<size_t> f] = (leaf_handle(f, s.rt), grads[i])
+    while again:                        # a kernel may give up the GIL, and another thread commit meanwhile
+        again = False
+        for i in range(n):
+            f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
+            if totals[i] is None or f.grad.buf != slot_buffer(olds[i]):
+                olds[i] = slot_tensor(f, s.rt)
+                totals[i] = grads[i] if olds[i] is None else apply2(Op.ADD, <EagerTensor> olds[i], <EagerTensor> grads[i])
+                again = olds[i] is not None
+    for i in range(n):
+        f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
+        total = <EagerTensor> totals[i]
+        value_drop(&f.grad)
+        value_copy(&f.grad, &total.v)
+    return out
+
+
+cdef Buffer *slot_buffer(EagerTensor old) noexcept:
+    return NULL if old is None else old.v.buf
+
+
+cdef EagerTensor slot_tensor(Leaf *f, EagerRuntime rt):
+    """Snapshot of a gradient slot; None while it is empty."""
+    cdef EagerTensor t
+    if f.grad.meta == NULL:
+        return None
+    t = EagerTensor.__new__(EagerTensor)
+    t.rt = rt
+    value_copy(&t.v, &f.grad)
+    return t
+
+
+# ---- arguments ---------------------------------------------------------------------------------------------------------
+
+cdef list tensors(object x, str argument, EagerRuntime rt):
+    """One tensor or a sequence of them, all of this runtime."""
+    cdef list xs = list(x) if isinstance(x, (list, tuple)) else [x]
+    for t in xs:
+        if not isinstance(t, EagerTensor):
+            raise ValidationError(f"{argument} must be an eager tensor or a sequence of them, not {type(t).__name__}",
+                                  argument=argument)
+        check(<EagerTensor> t)
+        if (<EagerTensor> t).rt is not rt:
+            raise ContextMismatchError(f"{argument} belongs to another runtime; bring it over with detach_into(runtime)",
+                                       lhs=rt.id, rhs=(<EagerTensor> t).rt.id)
+    return xs
+
+
+cdef EagerTensor matching(object c, EagerTensor y, str argument):
+    """A cotangent or tangent for y: equal shape and dtype; array-likes and Python scalars are taken over."""
+    cdef EagerTensor t
+    if not isinstance(c, EagerTensor) and y.v.meta.rank == 0 and isinstance(c, (int, float)):
+        t = scalar_like(y, float(c))
+    else:
+        t = as_operand(c, y.rt)
+    if not same_shape(t.v.meta, y.v.meta):
+        raise ShapeMismatchError(f"the {argument} has shape {t.shape}, but its primal has {y.shape}; reshape it",
+                                 argument=argument, expected=y.shape, actual=t.shape)
+    if t.v.meta.dtype != y.v.meta.dtype:
+        if isinstance(c, EagerTensor):
+            raise DTypeMismatchError(f"the {argument} has dtype {t.dtype}, but its primal has {y.dtype}; use astype()",
+                                     argument=argument, expected=y.dtype, actual=t.dtype)
+        t = computed_in(t, y.v.meta.dtype)
+    return t
+
+
+cdef list all_matching(object cs, list ys, str argument):
+    cdef list items = list(cs) if isinstance(cs, (list, tuple)) and len(ys) != 1 else (
+        list(cs) if isinstance(cs, (list, tuple)) and len(cs) == 1 else [cs])
+    if len(items) != len(ys):
+        raise ValidationError(f"{len(items)} {argument}s were given for {len(ys)} tensors; give one for each",
+                              argument=argument)
+    return [matching(c, <EagerTensor> y, argument) for c, y in zip(items, ys)]
+
+
+cdef EagerTensor unit(EagerTensor y, str op):
+    """The seed of a scalar's gradient."""
+    if y.v.meta.rank != 0:
+        raise NonScalarGradError(f"{op} needs a scalar of shape (), not {y.shape}; sum it, or give a cotangent "
+                                 "(backward_with, vjp)", shape=y.shape)
+    if not is_inexact(y.v.meta.dtype):
+        raise ValidationError(f"{op} needs a floating or complex scalar, not {y.dtype}", op=op, argument="output")
+    return scalar_like(y, 1.0)
+
+
+cdef object single(list found, object like):
+    return found if isinstance(like, (list, tuple)) else found[0]
+
+
+cdef int all_active(list found, str op) except -1:
+    for i, t in enumerate(found):
+        if t is None:
+            raise ValidationError(f"{op}: wrt[{i}] is inactive: no output depends on it through tracked operations; "
+                                  f"use {op}_optional to get None for it", op=op, argument="wrt")
+    return 0
+
+
+cdef class Borrowed:
+    """The engine of one call, as a session of its own."""
+    cdef EagerSession s
+
+    def __cinit__(self, EagerRuntime rt, engine):
+        if engine is not None:
+            self.s = open_session(rt, as_engine(engine))
+
+    cdef int end(self) except -1:
+        if self.s is not None:
+            close_session(self.s)
+        return 0
+
+
+# ---- methods of EagerRuntime -------------------------------------------------------------------------------------------
+
+cdef object run_vjp(EagerRuntime rt, object output, object wrt, object cotangent, object engine, str op, bint optional):
+    cdef list ys = tensors(output, "output", rt), xs = tensors(wrt, "wrt", rt), cs, found
+    cdef Borrowed b
+    if op == "grad":
+        if len(ys) != 1:
+            raise ValidationError("grad takes one scalar output", op=op, argument="output")
+        cs = [unit(<EagerTensor> ys[0], op)]
+    else:
+        cs = all_matching(cotangent, ys, "cotangent")
+    b = Borrowed(rt, engine)
+    try:
+        found = reverse(start(rt, thread_state().no_grad == 0), ys, xs, cs)
+    finally:
+        b.end()
+    if not optional:
+        all_active(found, op)
+    return single(found, wrt)
+
+
+cdef object run_jvp(EagerRuntime rt, object output, object wrt, object tangent, object engine, bint optional):
+    cdef list ys = tensors(output, "output", rt), xs = tensors(wrt, "wrt", rt), ts, found
+    cdef Borrowed b
+    ts = all_matching(tangent, xs, "tangent")
+    b = Borrowed(rt, engine)
+    try:
+        found = forward(start(rt, thread_state().no_grad == 0), ys, xs, ts)
+    finally:
+        b.end()
+    if not optional:
+        all_active(found, "jvp")
+    return single(found, output)
+
+
+def grad(EagerRuntime self, output, wrt, engine=None):
+    """Gradient of a scalar with respect to `wrt`, as ordinary eager tensors.
+
+    Gradient slots are not touched. The result is traced when it depends on tracked values, so it can be differentiated again.
+
+    Parameters
+    ----------
+    output : EagerTensor
+        Tensor of shape ``()``. A complex one gives the gradient of its real part.
+    wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
+    Returns
+    -------
+    EagerTensor or list of EagerTensor
+        One gradient for each `wrt`, with its shape and dtype.
+
+    Raises
+    ------
+    NonScalarGradError, ContextMismatchError, UnsupportedAdRuleError
+    ValidationError
+        With ``argument="wrt"``: the output does not depend on it.
+    """
+    return run_vjp(self, output, wrt, None, engine, "grad", False)
+
+
+def grad_optional(EagerRuntime self, output, wrt, engine=None):
+    """The same as `grad`, with None for each inactive `wrt`."""
+    return run_vjp(self, output, wrt, None, engine, "grad", True)
+
+
+def vjp(EagerRuntime self, output, wrt, cotangent, engine=None):
+    """Vector-Jacobian product: reverse mode for outputs of any shape.
+
+    Parameters
+    ----------
+    output : EagerTensor or sequence of EagerTensor
+    wrt : EagerTensor or sequence of EagerTensor
+    cotangent : array_like or sequence
+        One for each output, of its shape and dtype. The result can be differentiated through it.
+    engine : ExecutionEngine, optional
+
+    Returns
+    -------
+    EagerTensor or list of EagerTensor
+        One cotangent for each `wrt`.
+    """
+    return run_vjp(self, output, wrt, cotangent, engine, "vjp", False)
+
+
+def vjp_optional(EagerRuntime self, output, wrt, cotangent, engine=None):
+    """The same as `vjp`, with None for each inactive `wrt`."""
+    return run_vjp(self, output, wrt, cotangent, engine, "vjp", True)
+
+
+def jvp(EagerRuntime self, output, wrt, tangent, engine=None):
+    """Jacobian-vector product: forward mode over the recorded trace.
+
+    Parameters
+    ----------
+    output : EagerTensor or sequence of EagerTensor
+    wrt : EagerTensor or sequence of EagerTensor
+    tangent : array_like or sequence
+        One for each `wrt`, of its shape and dtype. The result can be differentiated through it.
+    engine : ExecutionEngine, optional
+
+    Returns
+    -------
+    EagerTensor or list of EagerTensor
+        One tangent for each output.
+    """
+    return run_jvp(self, output, wrt, tangent, engine, False)
+
+
+def jvp_optional(EagerRuntime self, output, wrt, tangent, engine=None):
+    """The same as `jvp`, with None for each output that depends on no `wrt`."""
+    return run_jvp(self, output, wrt, tangent, engine, True)
+
+
+# ---- methods of EagerTensor --------------------------------------------------------------------------------------------
+
+cdef Gradients swept(EagerTensor y, EagerTensor seed, object engine):
+    cdef Borrowed b
+    if y.node == NULL or y.node.flags & CAPTURED:
+        raise ValidationError("backward needs a tracked tensor; make its inputs with variable()", op="backward", argument="output")
+    b = Borrowed(y.rt, engine)
+    try:
+        return run_backward(y, seed)
+    finally:
+        b.end()
+
+
+def backward(EagerTensor self, engine=None):
+    """Reverse sweep from a scalar; accumulates into the gradient slot of every reachable tracked leaf.
+
+    All or nothing: when it raises, every slot is as it was.
+
+    Returns
+    -------
+    Gradients
+        Mapping from leaf to the gradient of this sweep.
+
+    Raises
+    ------
+    NonScalarGradError
+        The shape is not ``()``; use `backward_with`.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+    """
+    check(self)
+    return swept(self, unit(self, "backward"), engine)
+
+
+def backward_with(EagerTensor self, cotangent, engine=None):
+    """The same as `backward`, from an explicit cotangent of this tensor's shape and dtype."""
+    check(self)
+    return swept(self, matching(cotangent, self, "cotangent"), engine)
+
+
+def clear_grad(EagerTensor self):
+    """Set this tensor's gradient slot back to None."""
+    check(self)
+    if self.node != NULL and self.node.flags & IS_LEAF:
+        value_drop(&(<Leaf *> self.node).grad)
+
+
+def get_grad_(EagerTensor self):
+    """Accumulated gradient, an untracked snapshot; None until a sweep reaches this leaf."""
+    check(self)
+    if self.node == NULL or not self.node.flags & IS_LEAF:
+        return None
+    return slot_tensor(<Leaf *> self.node, self.rt)
+
+
+for _f in (grad, grad_optional, vjp, vjp_optional, jvp, jvp_optional):
+    install(EagerRuntime, _f.__name__, _f)
+for _f in (backward, backward_with, clear_grad):
+    install(EagerTensor, _f.__name__, _f)
+install(EagerTensor, "grad", property(get_grad_))

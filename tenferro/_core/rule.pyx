@@ -1,0 +1,90 @@
+"""What gradient rules are written against, and how one is applied."""
+
+cimport cython
+
+from .eager cimport alias, apply1, apply2, wrap
+from .memory cimport *
+from .node cimport saved_value
+from .optable cimport LINEAR, Op, POLES, ZERO, op_name, ops
+
+from ..errors import UnsupportedAdRuleError
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(8)
+cdef class Ctx:
+
+    cdef EagerTensor arg(self, int k):
+        cdef Value v
+        cdef Node *edge = NULL
+        value_copy(&v, saved_value(self.node, 1 << k))
+        if self.traced:
+            edge = self.node.ins[k]
+            if edge != NULL:
+                edge.refs += 1
+        return wrap(self.rt, &v, edge)
+
+    cdef EagerTensor out(self):
+        cdef Value v
+        value_copy(&v, saved_value(self.node, 128))
+        if self.traced:
+            self.node.refs += 1
+        return wrap(self.rt, &v, self.node if self.traced else NULL)
+
+    cdef Meta *meta(self, int k):
+        return self.node.ins[k].meta
+
+    cdef Py_ssize_t *params(self):
+        return self.node.params.v
+
+
+cdef int rule(int op, int arg, rule_t vjp, rule_t jvp, int needs) except -1:
+    """Set both rules of one argument; `needs` has a bit for every saved value that they use."""
+    ops[op].vjp[arg] = <void *> vjp
+    ops[op].jvp[arg] = <void *> jvp
+    ops[op].needs[arg] = needs
+    ops[op].has_rules = 1
+    return 0
+
+
+cdef int derivative(int op, int arg, local_t d, int needs) except -1:
+    """Set the local derivative of a holomorphic elementwise function, from which both modes follow."""
+    ops[op].local[arg] = <void *> d
+    ops[op].needs[arg] = needs
+    ops[op].has_rules = 1
+    return 0
+
+
+cdef int no_rule(Ctx c, str transform) except -1:
+    name = op_name(c.node.op.id)
+    raise UnsupportedAdRuleError(f"{name} has no {transform} rule for argument {c.i}; detach() the argument, or give the "
+                                 "operation a rule", op=name, transform=transform)
+
+
+cdef EagerTensor apply_vjp(Ctx c, EagerTensor g):
+    cdef OpDef *d = c.node.op
+    cdef int i = c.i if d.n_in >= 0 else 7
+    cdef EagerTensor local
+    if d.vjp[i] != NULL:
+        return (<rule_t> d.vjp[i])(c, g)
+    if d.local[i] != NULL:
+        local = (<local_t> d.local[i])(c)
+        if local.v.meta.dtype >= D_C64:
+            local = apply1(Op.CONJ, local)
+        return apply2(Op.ABSORB_MUL if d.flags & POLES else Op.MUL, g, local)
+    if d.flags & ZERO:
+        return None
+    no_rule(c, "vjp")
+
+
+cdef EagerTensor apply_jvp(Ctx c, EagerTensor t):
+    cdef OpDef *d = c.node.op
+    cdef int i = c.i if d.n_in >= 0 else 7
+    if d.jvp[i] != NULL:
+        return (<rule_t> d.jvp[i])(c, t)
+    if d.local[i] != NULL:
+        return apply2(Op.ABSORB_MUL if d.flags & POLES else Op.MUL, t, (<local_t> d.local[i])(c))
+    if d.flags & ZERO:
+        return None
+    no_rule(c, "jvp")

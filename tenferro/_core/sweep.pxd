@@ -1,0 +1,41 @@
+"""One pass over a trace, backwards or forwards."""
+
+from .abi cimport *
+from .eager cimport EagerTensor
+from .node cimport Node
+from .rule cimport Ctx
+from .state cimport EagerRuntime
+
+ctypedef struct Item:           # one visited node
+    Node *node
+    PyObject *value             # cotangent, or tangent; NULL is an exact zero
+    int active                  # whether it leads to a tensor that is asked for
+
+ctypedef struct Entry:
+    unsigned long long seq
+    Py_ssize_t slot
+
+cdef class Sweep:
+    cdef EagerRuntime rt
+    cdef Ctx ctx
+    cdef Item *items
+    cdef Entry *heap
+    cdef Py_ssize_t n, capacity, heap_n, heap_capacity
+    cdef unsigned int id        # marks the nodes visited by this sweep; 0: another sweep is marking, `slots` is used
+    cdef dict slots
+
+    cdef Py_ssize_t find(self, Node *p)
+    cdef Py_ssize_t visit(self, Node *p) except -1
+    cdef Py_ssize_t pop(self) noexcept
+    cdef int accumulate(self, Py_ssize_t slot, EagerTensor c) except -1
+    cdef EagerTensor take(self, Py_ssize_t slot)
+    cdef int pull_back(self, Node *n, EagerTensor g, bint active_only) except -1
+    cdef int collect(self, list outputs, list targets) except -1
+    cdef int sort(self) except -1
+
+cdef EagerTensor conform(EagerTensor c, Meta *m)        # a cotangent with the shape and dtype of its primal
+
+cdef Sweep start(EagerRuntime rt, bint traced)
+cdef list reverse(Sweep s, list outputs, list targets, list cotangents)
+cdef list forward(Sweep s, list outputs, list targets, list tangents)
+cdef EagerTensor zeros_of(EagerTensor y)

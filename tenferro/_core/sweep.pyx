@@ -1,0 +1,347 @@
+"""One pass over a trace, backwards or forwards.
+
+Nodes are visited through a heap that is ordered by their time of recording: inputs are older than what was computed from
+them, so when the youngest node is taken all that depends on it has been dealt with. Only what is reachable from the output is
+ever touched, there is no recursion, and accumulation follows the reverse order of recording. Where a node stands in a sweep is
+written into the node; a sweep that starts while another one is marking nodes (in another thread, or inside a rule) uses a
+dictionary instead.
+"""
+
+cimport cython
+from cpython.exc cimport PyErr_CheckSignals
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from libc.stdlib cimport free, realloc
+from libc.string cimport memset
+
+from .eager cimport apply1, apply2, cast, fresh
+from .engine cimport ExecutionEngine
+from .memory cimport *
+from .optable cimport Op
+from .rule cimport apply_jvp, apply_vjp
+from .state cimport engine_for
+from tenferro._ops.reduce cimport sum_to
+from tenferro._ops.structure cimport broadcast_like
+
+cdef unsigned int last_id = 0
+cdef bint marking = False
+
+
+cdef EagerTensor conform(EagerTensor c, Meta *m):
+    if c.v.meta == m or same_type(c.v.meta, m):
+        return c
+    if not same_shape(c.v.meta, m):
+        c = sum_to(c, m)
+    if c.v.meta.dtype != m.dtype:
+        if is_complex(c.v.meta.dtype) and not is_complex(m.dtype):
+            c = apply1(Op.REAL, c)
+        c = cast(c, m.dtype)
+    return c
+
+
+cdef EagerTensor extend(EagerTensor t, Meta *m):
+    """A tangent with the shape and dtype of its primal."""
+    if t.v.meta == m or same_type(t.v.meta, m):
+        return t
+    if not same_shape(t.v.meta, m):
+        t = broadcast_like(t, m)
+    if t.v.meta.dtype != m.dtype:
+        if is_complex(t.v.meta.dtype) and not is_complex(m.dtype):
+            t = apply1(Op.REAL, t)
+        t = cast(t, m.dtype)
+    return t
+
+
+@cython.final
+@cython.no_gc
+@cython.freelist(4)
+cdef class Sweep:
+
+    def __cinit__(self):
+        global last_id, marking
+        if not marking:
+            marking = True
+            last_id += 1
+            if last_id == 0:
+                last_id = 1
+            self.id = last_id
+        else:
+            self.slots = {}
+
+    def __dealloc__(self):
+        global marking
+        cdef Py_ssize_t i
+        if self.id:
+            marking = False
+        for i in range(self.n):
+            if self.items[i].value != NULL:
+                Py_DECREF(<object> self.items[i].value)
+        free(self.items)
+        free(self.heap)
+
+    cdef Py_ssize_t find(self, Node *p):
+        """Place of a node in this sweep, or -1."""
+        if self.id:
+            if p.sweep == self.id and p.slot < self.n and self.items[p.slot].node == p:
+                return p.slot
+            return -1
+        return self.slots.get(<size_t> p, -1)
+
+    cdef Py_ssize_t visit(self, Node *p) except -1:
+        """Place of a node; queued if it is new."""
+        cdef Py_ssize_t slot = self.find(p), k, up
+        cdef void *grown
+        if slot >= 0:
+            return slot
+        slot = self.n
+        if slot == self.capacity:
+            grown = realloc(self.items, max(32, 2 * slot) * sizeof(Item))
+            if grown == NULL:
+                raise MemoryError
+            self.items = <Item *> grown
+            self.capacity = max(32, 2 * slot)
+        if self.heap_n == self.heap_capacity:
+            grown = realloc(self.heap, max(32, 2 * self.heap_n) * sizeof(Entry))
+            if grown == NULL:
+                raise MemoryError
+            self.heap = <Entry *> grown
+            self.heap_capacity = max(32, 2 * self.heap_n)
+        self.items[slot].node = p
+        self.items[slot].value = NULL
+        self.items[slot].active = 0
+        self.n += 1
+        if self.id and slot < 0xffffffff:
+            p.sweep = self.id
+            p.slot = <unsigned int> slot
+        elif not self.id:
+            self.slots[<size_t> p] = slot
+        k = self.heap_n
+        self.heap_n += 1
+        while k > 0:
+            up = (k - 1) >> 1
+            if self.heap[up].seq >= p.seq:
+                break
+            self.heap[k] = self.heap[up]
+            k = up
+        self.heap[k].seq = p.seq
+        self.heap[k].slot = slot
+        return slot
+
+    cdef Py_ssize_t pop(self) noexcept:
+        """Take the youngest queued node."""
+        cdef Py_ssize_t slot = self.heap[0].slot, k = 0, child
+        cdef Entry last
+        self.heap_n -= 1
+        last = self.heap[self.heap_n]
+        while True:
+            child = 2 * k + 1
+            if child >= self.heap_n:
+                break
+            if child + 1 < self.heap_n and self.heap[child + 1].seq > self.heap[child].seq:
+                child += 1
+            if self.heap[child].seq <= last.seq:
+                break
+            self.heap[k] = self.heap[child]
+            k = child
+        self.heap[k] = last
+        return slot
+
+    cdef EagerTensor take(self, Py_ssize_t slot):
+        """Move a node's cotangent out."""
+        cdef PyObject *v = self.items[slot].value
+        if v == NULL:
+            return None
+        self.items[slot].value = NULL
+        t = <EagerTensor> v
+        Py_DECREF(t)
+        return t
+
+    cdef int accumulate(self, Py_ssize_t slot, EagerTensor c) except -1:
+        """Add to a node's value, in place when its memory is this sweep's alone."""
+        cdef EagerTensor have
+        cdef ExecutionEngine engine
+        cdef Value args[2]
+        cdef PyObject *v = self.items[slot].value
+        if v == NULL:
+            Py_INCREF(c)
+            self.items[slot].value = <PyObject *> c
+            return 0
+        if (v.ob_refcnt == 1 and (<EagerTensor> v).node == NULL and c.node == NULL and (<EagerTensor> v).v.buf.refs == 1
+                and (<EagerTensor> v).v.buf.owner == NULL and (<EagerTensor> v).v.meta.flags & DENSE
+                and (<EagerTensor> v).v.meta.dtype == c.v.meta.dtype and same_layout((<EagerTensor> v).v.meta, c.v.meta)):
+            have = <EagerTensor> v
+            args[0] = have.v
+            args[1] = c.v
+            engine = engine_for(self.rt)
+            engine.kernels[<int> Op.ADD](<PyObject *> engine, Op.ADD, args, 2, &have.v, NULL)
+            return 0
+        have = apply2(Op.ADD, <EagerTensor> v, c)
+        Py_INCREF(have)
+        self.items[slot].value = <PyObject *> have
+        Py_DECREF(<object> v)
+        return 0
+
+    cdef int pull_back(self, Node *n, EagerTensor g, bint active_only) except -1:
+        """Hand a node's cotangent on to its inputs."""
+        cdef Ctx ctx = self.ctx
+        cdef Node *p
+        cdef EagerTensor c
+        cdef Py_ssize_t slot
+        cdef int i
+        for i in range(n.n_in):
+            p = n.ins[i]
+            if p == NULL:
+                continue
+            slot = self.find(p) if active_only else self.visit(p)
+            if active_only and (slot < 0 or not self.items[slot].active):
+                continue
+            ctx.node = n
+            ctx.i = i
+            c = apply_vjp(ctx, g)
+            if c is not None:
+                self.accumulate(slot, conform(c, p.meta))
+        return 0
+
+    cdef int collect(self, list outputs, list targets) except -1:
+        """Visit all that leads from the outputs back to the targets, youngest first, and mark what is active."""
+        cdef unsigned long long oldest = ~<unsigned long long> 0
+        cdef EagerTensor t
+        cdef Node *p
+        cdef Py_ssize_t i, slot
+        cdef int k
+        for t in targets:
+            if t.node != NULL and t.node.seq < oldest:
+                oldest = t.node.seq
+        for t in outputs:
+            if t.node != NULL and t.node.seq >= oldest:
+                self.visit(t.node)
+        while self.heap_n:
+            p = self.items[self.pop()].node
+            for k in range(p.n_in):
+                if p.ins[k] != NULL and p.ins[k].seq >= oldest:
+                    self.visit(p.ins[k])
+        self.sort()
+        for t in targets:
+            if t.node != NULL:
+                slot = self.find(t.node)
+                if slot >= 0:
+                    self.items[slot].active = 1
+        for i in range(self.n - 1, -1, -1):
+            p = self.items[i].node
+            for k in range(p.n_in):
+                if p.ins[k] != NULL and not self.items[i].active:
+                    slot = self.find(p.ins[k])
+                    if slot >= 0 and self.items[slot].active:
+                        self.items[i].active = 1
+        return 0
+
+    cdef int sort(self) except -1:
+        """Order the visited nodes by age, youngest first, and renumber them."""
+        cdef Py_ssize_t i
+        qsort(self.items, self.n, sizeof(Item), by_age)
+        for i in range(self.n):
+            if self.id:
+                self.items[i].node.slot = <unsigned int> i
+            else:
+                self.slots[<size_t> self.items[i].node] = i
+        return 0
+
+
+cdef extern from "<stdlib.h>":
+    void qsort(void *, size_t, size_t, int (*)(const void *, const void *) noexcept) noexcept
+
+
+cdef int by_age(const void *a, const void *b) noexcept:
+    cdef unsigned long long x = (<const Item *> a).node.seq, y = (<const Item *> b).node.seq
+    return 1 if x < y else (-1 if x > y else 0)
+
+
+cdef Sweep start(EagerRuntime rt, bint traced):
+    cdef Sweep s = Sweep.__new__(Sweep)
+    s.rt = rt
+    s.ctx = Ctx.__new__(Ctx)
+    s.ctx.rt = rt
+    s.ctx.traced = traced
+    return s
+
+
+cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
+    """Cotangents of the targets; None for one that no output depends on."""
+    cdef Py_ssize_t i, slot
+    cdef EagerTensor y, c, g
+    cdef Node *n
+    cdef list found = []
+    s.collect(outputs, targets)
+    for y, c in zip(outputs, cotangents):
+        slot = s.find(y.node) if y.node != NULL else -1
+        if slot >= 0 and s.items[slot].active:
+            s.accumulate(slot, c)
+    for y in targets:
+        if y.node != NULL and s.find(y.node) >= 0:
+            s.items[s.find(y.node)].active = 2
+    for i in range(s.n):
+        n = s.items[i].node
+        if not s.items[i].active or s.items[i].value == NULL:
+            continue
+        g = <EagerTensor> s.items[i].value if s.items[i].active == 2 else s.take(i)
+        if n.n_in:
+            if i & 31 == 0 or g.v.meta.size > 4096:
+                PyErr_CheckSignals()
+            s.pull_back(n, g, True)
+    for y in targets:
+        slot = s.find(y.node) if y.node != NULL else -1
+        if slot < 0:
+            found.append(None)
+        elif s.items[slot].value == NULL:
+            found.append(zeros_of(y))
+        else:
+            found.append(<EagerTensor> s.items[slot].value)
+    return found
+
+
+cdef list forward(Sweep s, list outputs, list targets, list tangents):
+    """Tangents of the outputs, replayed along the trace; None for one that depends on no target."""
+    cdef Py_ssize_t i, slot
+    cdef EagerTensor y, t, total
+    cdef Node *n
+    cdef int k
+    cdef Ctx ctx = s.ctx
+    cdef list found = []
+    s.collect(outputs, targets)
+    for y, t in zip(targets, tangents):
+        slot = s.find(y.node) if y.node != NULL else -1
+        if slot >= 0:
+            s.accumulate(slot, t)
+    for i in range(s.n - 1, -1, -1):
+        n = s.items[i].node
+        if not s.items[i].active:
+            continue
+        if i & 31 == 0 or n.meta.size > 4096:
+            PyErr_CheckSignals()
+        total = None
+        for k in range(n.n_in):
+            slot = s.find(n.ins[k]) if n.ins[k] != NULL else -1
+            if slot < 0 or s.items[slot].value == NULL:
+                continue
+            ctx.node = n
+            ctx.i = k
+            t = apply_jvp(ctx, <EagerTensor> s.items[slot].value)
+            if t is not None:
+                total = t if total is None else apply2(Op.ADD, total, t)
+        if total is not None:
+            s.accumulate(i, extend(total, n.meta))
+    for y in outputs:
+        slot = s.find(y.node) if y.node != NULL else -1
+        if slot < 0 or not s.items[slot].active:
+            found.append(None)
+        elif s.items[slot].value == NULL:
+            found.append(zeros_of(y))
+        else:
+            found.append(<EagerTensor> s.items[slot].value)
+    return found
+
+
+cdef EagerTensor zeros_of(EagerTensor y):
+    """Zeros with the shape and dtype of y."""
+    cdef EagerTensor t = fresh(y.rt, meta_like(y.v.meta, y.v.meta.dtype))
+    memset(t.v.data, 0, y.v.meta.size * y.v.meta.itemsize)
+    return t
