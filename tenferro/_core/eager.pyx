@@ -31,60 +31,114 @@ cdef object _ndarray = np.ndarray, _generic = np.generic
 
 # ---- recording ---------------------------------------------------------------------------------------------------------
 
-cdef int keep(Value *dst, const Value *src) except -1:
-    """Save a value in a node; memory that somebody else may write to is copied."""
-    if src.buf.flags & BORROWED:
-        return compact(dst, src, row_major(src.meta))
-    value_copy(dst, src)
+cdef inline int count(unsigned char saved) noexcept:
+    return (saved & 1) + (saved >> 1 & 1) + (saved >> 2 & 1) + (saved >> 7) + (COUNT4[saved >> 3 & 15])
+
+
+cdef char[16] COUNT4 = [0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4]
+
+
+cdef inline EagerTensor owned(EagerTensor x):
+    """x, or a copy where somebody else may write to its memory."""
+    cdef EagerTensor t
+    if not x.v.buf.flags & BORROWED:
+        return x
+    t = EagerTensor.__new__(EagerTensor)
+    compact(&t.v, &x.v, row_major(x.v.meta))
+    return t
+
+
+cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p) noexcept:
+    """The last, infallible part of recording."""
+    node.meta = meta_ref(t.v.meta)
+    node.params = params_ref(p)
+    node.saved = saved
+    if saved & 128:
+        value_copy(saved_values(node) + node.n_saved - 1, &t.v)
+    t.node = node
     return 0
 
 
-cdef Node *record(int op, int n, Node **nodes, const Value **ins, const Value *out, Params *p) except NULL:
-    """The node of an operation with a tracked input; takes a reference to what it keeps."""
+cdef int record1(OpDef *d, EagerTensor t, EagerTensor x, Params *p) except -1:
+    cdef unsigned char saved = d.needs[0]
+    cdef Node *node
+    if saved & 1:
+        x_saved = owned(x)
+        node = node_new(d, 1, count(saved))
+        value_copy(saved_values(node), &x_saved.v)
+    else:
+        node = node_new(d, 1, count(saved))
+    x.node.refs += 1
+    node.ins[0] = x.node
+    return attach(t, node, saved, p)
+
+
+cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -1:
+    cdef unsigned char saved = 0
+    cdef Node *node
+    cdef Value *v
+    cdef EagerTensor a = x, b = y
+    if x.node != NULL:
+        saved = d.needs[0]
+        x.node.refs += 1
+    if y.node != NULL:
+        saved |= d.needs[1]
+        y.node.refs += 1
+    if saved & 1 and x.v.buf.flags & BORROWED:
+        a = owned(x)
+    if saved & 2 and y.v.buf.flags & BORROWED:
+        b = owned(y)
+    node = node_new(d, 2, count(saved))
+    node.ins[0] = x.node
+    node.ins[1] = y.node
+    v = <Value *> (node.ins + 2)
+    if saved & 1:
+        value_copy(v, &a.v)
+        v += 1
+    if saved & 2:
+        value_copy(v, &b.v)
+    return attach(t, node, saved, NULL)
+
+
+cdef int record(int op, EagerTensor t, int n, Node **nodes, const Value **ins, Params *p) except -1:
+    """The node of an operation with a tracked input and any number of inputs."""
     cdef OpDef *d = &ops[op]
     cdef unsigned char saved = 0
     cdef int i, k = 0
     cdef Node *node
     cdef Value *v
+    cdef Value copies[7]
+    cdef bint done = False
     if d.n_in >= 0:
         for i in range(n):
             if nodes[i] != NULL:
                 saved |= d.needs[i]
     else:
         saved = d.needs[7]
-    for i in range(8):
-        k += (saved >> i) & 1
-    node = node_new(d, n, k)
-    node.n_in = 0                       # until all is in place, what is there can be dropped
-    node.n_saved = 0
-    node.params = NULL
-    node.meta = meta_ref(out.meta)
-    node.saved = saved
+    try:
+        for i in range(min(n, 7)):
+            if saved & (1 << i):
+                if ins[i].buf.flags & BORROWED:
+                    compact(&copies[k], ins[i], row_major(ins[i].meta))
+                else:
+                    value_copy(&copies[k], ins[i])
+                k += 1
+        for i in range(n, 7):
+            saved &= ~(1 << i)
+        node = node_new(d, n, k + (saved >> 7))
+        done = True
+    finally:
+        if not done:
+            for i in range(k):
+                value_drop(&copies[i])
+    v = <Value *> (node.ins + n)
+    for i in range(k):
+        v[i] = copies[i]
     for i in range(n):
         node.ins[i] = nodes[i]
-    v = <Value *> (node.ins + n)
-    k = 0
-    if saved:
-        for i in range(n if n < 7 else 7):
-            if saved & (1 << i):
-                try:
-                    keep(v + k, ins[i])
-                except BaseException:
-                    for i in range(k):
-                        value_drop(v + i)
-                    node_drop(node)
-                    raise
-                k += 1
-        if saved & 128:
-            value_copy(v + k, out)
-            k += 1
-    for i in range(n):
         if nodes[i] != NULL:
             nodes[i].refs += 1
-    node.n_in = n
-    node.n_saved = k
-    node.params = params_ref(p)
-    return node
+    return attach(t, node, saved, p)
 
 
 cdef inline bint recording() noexcept:
@@ -160,7 +214,7 @@ cdef int finish(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
     for i in range(n):
         if nodes[i] != NULL:
             if ops[op].has_rules and recording():
-                t.node = record(op, n, nodes, ins, &t.v, p)
+                record(op, t, n, nodes, ins, p)
             return 0
     return 0
 
@@ -249,21 +303,28 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype):
 
 cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
     cdef OpDef *d = &ops[op]
+    cdef EagerTensor t
+    cdef Meta *m = x.v.meta
+    if m == NULL or p != NULL or d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype or not m.flags & DENSE:
+        return apply1_general(op, x, p)
+    t = fresh(x.rt, meta_ref(m))
+    execute(op, x.rt, &x.v, 1, &t.v, NULL)
+    if x.node != NULL and d.has_rules and recording():
+        record1(d, t, x, NULL)
+    return t
+
+
+cdef EagerTensor apply1_general(int op, EagerTensor x, Params *p):
     cdef EagerTensor t, y
-    cdef const Value *a = &x.v
-    cdef int c, r
+    cdef int c
     try:
         check(x)
         c = resolve(op, x.v.meta.dtype)
-        r = d.result[c]
         y = computed_in(x, c)
-        if r == x.v.meta.dtype and x.v.meta.flags & DENSE:
-            t = fresh(x.rt, meta_ref(x.v.meta))
-        else:
-            t = fresh(x.rt, meta_like(x.v.meta, r))
+        t = fresh(x.rt, meta_like(x.v.meta, ops[op].result[c]))
         execute(op, x.rt, &y.v, 1, &t.v, p)
-        if x.node != NULL and d.has_rules and recording():
-            t.node = record(op, 1, &x.node, &a, &t.v, p)
+        if x.node != NULL and ops[op].has_rules and recording():
+            record1(&ops[op], t, x, p)
         return t
     finally:
         params_drop(p)
@@ -274,8 +335,6 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
     cdef OpDef *d = &ops[op]
     cdef EagerTensor t
     cdef Value args[2]
-    cdef const Value *ins[2]
-    cdef Node *nodes[2]
     cdef Meta *m = x.v.meta
     cdef int dtype = m.dtype
     if m != y.v.meta or not m.flags & DENSE:
@@ -287,18 +346,14 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
             m = y.v.meta
         elif not (m.flags & DENSE and same_layout(m, y.v.meta)):
             return run2_general(op, x, y)
-    if resolve(op, dtype) != dtype or d.result[dtype] != dtype:
+    if d.compute[dtype] != dtype or d.result[dtype] != dtype:
         return run2_general(op, x, y)
     t = fresh(y.rt if x.rt is None else x.rt, meta_ref(m))
     args[0] = x.v
     args[1] = y.v
     execute(op, t.rt, args, 2, &t.v, NULL)
     if (x.node != NULL or y.node != NULL) and d.has_rules and recording():
-        ins[0] = &x.v
-        ins[1] = &y.v
-        nodes[0] = x.node
-        nodes[1] = y.node
-        t.node = record(op, 2, nodes, ins, &t.v, NULL)
+        record2(d, t, x, y)
     return t
 
 

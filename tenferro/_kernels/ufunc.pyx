@@ -196,6 +196,8 @@ cdef int general(Loop *loop, const Value *ins, int n, Value *out) noexcept nogil
 cdef inline bint flat(const Value *ins, int n, const Meta *m) noexcept nogil:
     """Whether all operands run through their memory in the same order, or are scalars."""
     cdef int k
+    if n == 2 and ins[0].meta == m and ins[1].meta == m:
+        return m.flags & DENSE != 0
     if not m.flags & DENSE:
         return False
     for k in range(n):
@@ -216,6 +218,8 @@ cdef inline bint same_order(const Meta *a, const Meta *b) noexcept nogil:
 
 cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef int dtype = ins[n - 1].meta.dtype, k
+    if dtype == D_F64 and out.meta.size <= 16 and n == 2 and flat(ins, 2, out.meta) and tiny(op, ins, out, out.meta.size):
+        return 0
     cdef Loop *loop = &loops[op][dtype]
     cdef Py_ssize_t size = out.meta.size, i
     cdef Py_ssize_t strides[8]
@@ -225,8 +229,6 @@ cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *o
     if size == 0:
         return 0
     if flat(ins, n, out.meta):
-        if dtype == D_F64 and size <= 16 and n == 2 and tiny(op, ins, out, size):
-            return 0
         for k in range(n):
             args[k] = ins[k].data
             strides[k] = ins[k].meta.itemsize if ins[k].meta.rank else 0
@@ -252,17 +254,25 @@ cdef inline bint tiny(int op, const Value *ins, Value *out, Py_ssize_t n) noexce
     cdef const double *a = <const double *> ins[0].data
     cdef const double *b = <const double *> ins[1].data
     cdef double *c = <double *> out.data
-    cdef int sa = 1 if ins[0].meta.rank else 0, sb = 1 if ins[1].meta.rank else 0
-    cdef Py_ssize_t i
-    if op == Op.ADD:
+    cdef Py_ssize_t sa = 1 if ins[0].meta.rank else 0, sb = 1 if ins[1].meta.rank else 0, i
+    if op == Op.MUL:
         for i in range(n):
-            c[i] = a[i * sa] + b[i * sb]
-    elif op == Op.MUL:
+            c[0] = a[0] * b[0]
+            a += sa
+            b += sb
+            c += 1
+    elif op == Op.ADD:
         for i in range(n):
-            c[i] = a[i * sa] * b[i * sb]
+            c[0] = a[0] + b[0]
+            a += sa
+            b += sb
+            c += 1
     elif op == Op.SUB:
         for i in range(n):
-            c[i] = a[i * sa] - b[i * sb]
+            c[0] = a[0] - b[0]
+            a += sa
+            b += sb
+            c += 1
     else:
         return False
     return True
