@@ -21,6 +21,7 @@ cdef enum:              # Meta.flags
 cdef enum:              # Buffer.flags
     BORROWED = 1        # somebody else may write to it: copied before a trace keeps it
     READ_ONLY = 2
+    SHARED = 4          # a constant that the library hands out more than once
 
 ctypedef struct Meta:
     Py_ssize_t refs

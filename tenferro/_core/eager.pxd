@@ -47,4 +47,12 @@ ctypedef struct Hooks:              # operators whose operations live in modules
     PyObject *getitem
     PyObject *matmul
     PyObject *reshape
+    object (*to_float)(EagerTensor)
+    object (*to_int)(EagerTensor)
+    object (*to_index)(EagerTensor)
+    object (*iterate)(EagerTensor)
+    object (*represent)(EagerTensor)
+    bint (*to_bool)(EagerTensor) except -1
+    bint (*contains)(EagerTensor, object) except -1
+    int (*export_buffer)(EagerTensor, Py_buffer *, int) except -1
 cdef Hooks hooks

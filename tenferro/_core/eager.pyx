@@ -14,7 +14,7 @@ from libc.string cimport memcmp
 from .engine cimport ExecutionEngine
 from .optable cimport (LINEAR, dtype_code, dtype_object, op_name, ops, promote, resolve)
 from .state cimport ambient_runtime, default_runtime, engine_for, thread_state
-from .tensor cimport Tensor, compact, import_array
+from .tensor cimport Tensor, compact, import_any
 
 import numpy as np
 
@@ -524,6 +524,7 @@ cdef EagerTensor real_scalar(double value, int dtype):
     if cached is not None and recent_dtype[k] == dtype and memcmp(&recent_value[k], &value, 8) == 0:
         return <EagerTensor> cached
     t = fresh(None, meta_scalar(dtype))
+    t.v.buf.flags = SHARED
     if dtype == D_F64:
         (<double *> t.v.data)[0] = value
     elif dtype == D_F32:
@@ -585,17 +586,8 @@ cdef EagerTensor constant_value(EagerRuntime rt, object x, int dtype, bint copy)
     if isinstance(x, Tensor):
         value_copy(&t.v, &(<Tensor> x).v)
     else:
-        import_array(&t.v, x if isinstance(x, _ndarray) else to_array(x), copy)
+        import_any(&t.v, x, dtype, copy)
     return computed_in(t, dtype) if dtype >= 0 else t
-
-
-cdef object to_array(object x):
-    """Lists may hold untracked tensors of any kind that NumPy can read."""
-    try:
-        return np.asarray(x)
-    except (TypeError, ValueError) as e:
-        raise DTypeMismatchError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x", expected="numbers in a "
-                                 "rectangular list, an array or a Python scalar", actual=type(x).__name__) from None
 
 
 cdef EagerTensor as_operand(object x, EagerRuntime rt):
@@ -770,6 +762,30 @@ cdef class EagerTensor:
             raise TypeError("len() of a 0-d tensor")
         return self.v.meta.dims[0]
 
+    def __float__(self):
+        return hooks.to_float(self)
+
+    def __int__(self):
+        return hooks.to_int(self)
+
+    def __index__(self):
+        return hooks.to_index(self)
+
+    def __bool__(self):
+        return hooks.to_bool(self)
+
+    def __iter__(self):
+        return hooks.iterate(self)
+
+    def __contains__(self, value):
+        return hooks.contains(self, value)
+
+    def __repr__(self):
+        return hooks.represent(self)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        hooks.export_buffer(self, view, flags)
+
     @property
     def dtype(self):
         """NumPy dtype of the elements."""
@@ -810,11 +826,13 @@ cdef class EagerTensor:
     @property
     def runtime(self):
         """The runtime that this tensor belongs to."""
+        check(self)
         return self.rt
 
     @property
     def ctx_id(self):
         """Identity of the runtime."""
+        check(self)
         return self.rt.id
 
 

@@ -1,15 +1,29 @@
-"""Making eager tensors and taking values out of them."""
+"""Making eager tensors, sharing them, and moving values out of them."""
 
 from .abi cimport *
-from .eager cimport EagerTensor, constant_value, check, wrap
+from .eager cimport EagerTensor, alias, check, computed_in
 from .memory cimport *
-from .node cimport Leaf, Node, leaf_new
-from .optable cimport dtype_code
-from .state cimport EagerRuntime, ambient_runtime, install
-from .tensor cimport export_array, Tensor
+from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
+from .optable cimport OUT, dtype_code, dtype_object
+from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
+from .tensor cimport Tensor, duplicate, extent, import_any, import_columns, wrap_tensor
+from libc.string cimport memcpy
+
+from numpy import generic
+
+from . import convert                   # installs what handles lean on
+from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, RuntimeStateError,
+                      ShapeMismatchError, UnsupportedError, ValidationError)
+
+
+# ---- making ------------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor leaf_of(EagerTensor x):
-    cdef Leaf *f = leaf_new(&x.v)
+    cdef Leaf *f
+    if not is_inexact(x.v.meta.dtype):
+        raise ValidationError(f"a tensor of {dtype_object(x.v.meta.dtype)} cannot be tracked: derivatives need floating or "
+                              "complex numbers; convert it, for example with dtype=float", op="variable", argument="dtype")
+    f = leaf_new(&x.v)
     x.node = &f.node
     f.handles = <PyObject *> x
     f.prev = &x.rt.leaves
@@ -19,14 +33,375 @@ cdef EagerTensor leaf_of(EagerTensor x):
     x.rt.leaves.next = f
     return x
 
+
+cdef EagerTensor untracked_alias(EagerTensor x):
+    return alias(x, NULL)
+
+
+cdef EagerTensor owned(EagerTensor x):
+    """x, or a copy where somebody else may write to the memory."""
+    cdef Value v
+    if x.v.buf.flags & BORROWED:
+        duplicate(&v, &x.v)
+        value_drop(&x.v)
+        x.v = v
+    return x
+
+
+cdef EagerTensor imported(EagerRuntime rt, object x, object dtype, bint copy):
+    """Anything as a fresh untracked handle in a runtime; values that nobody can write to are shared."""
+    cdef int code = -1 if dtype is None else dtype_code(dtype)
+    cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    t.rt = rt
+    if isinstance(x, EagerTensor):
+        check(<EagerTensor> x)
+        value_copy(&t.v, &(<EagerTensor> x).v)
+    elif isinstance(x, Tensor):
+        value_copy(&t.v, &(<Tensor> x).v)
+    else:
+        import_any(&t.v, x, code, copy)
+    if copy:
+        owned(t)
+    if code < 0 or code == t.v.meta.dtype:
+        return t
+    if is_complex(t.v.meta.dtype) and not is_complex(code):
+        raise DTypeMismatchError(f"complex values cannot become {dtype_object(code)}; take their real or imaginary part "
+                                 "first", argument="dtype", expected=dtype_object(code), actual=t.dtype)
+    return computed_in(t, code)
+
+
 def variable(x, dtype=None, copy=True):
-    return leaf_of(constant_value(ambient_runtime(), x, -1 if dtype is None else dtype_code(dtype), copy))
+    """A tracked leaf in the runtime of the innermost open session, else in the default runtime.
+
+    Parameters
+    ----------
+    x : array_like
+        An eager tensor gives a leaf of its value, apart from its trace.
+    dtype : dtype, optional
+        By default that of `x`.
+    copy : bool
+        False shares a NumPy array's memory where it can be used as it is; later writes to it are then seen or not.
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    ValidationError
+        The dtype is an integer or bool: pass ``dtype=float``.
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([1.0, 2.0])
+    EagerTensor([1., 2.], dtype=float64, tracks_grad=True)
+    """
+    return leaf_of(imported(ambient_runtime(), x, dtype, copy))
+
 
 def constant(x, dtype=None, copy=True):
-    return constant_value(ambient_runtime(), x, -1 if dtype is None else dtype_code(dtype), copy)
+    """An untracked tensor in the runtime of the innermost open session, else in the default runtime.
 
-def numpy(EagerTensor self):
+    Parameters
+    ----------
+    x : array_like
+    dtype : dtype, optional
+        By default that of `x`.
+    copy : bool
+        False shares a NumPy array's memory where it can be used as it is; later writes to it are then seen or not.
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+    """
+    return imported(ambient_runtime(), x, dtype, copy)
+
+
+def from_tensor_in(tensor, EagerRuntime rt not None):
+    """An untracked tensor in a runtime, sharing the value of a `Tensor`; array-likes are copied."""
+    return imported(rt, tensor, None, not isinstance(tensor, Tensor))
+
+
+def requires_grad_in(tensor, EagerRuntime rt not None):
+    """A tracked leaf in a runtime, sharing the value of a `Tensor`; array-likes are copied.
+
+    Raises
+    ------
+    ValidationError
+        The dtype is an integer or bool.
+    """
+    return leaf_of(imported(rt, tensor, None, not isinstance(tensor, Tensor)))
+
+
+def from_vec_col_major_in(shape, data, EagerRuntime rt not None, dtype=None):
+    """An untracked tensor in a runtime from compact column-major data, which is copied.
+
+    Raises
+    ------
+    ShapeMismatchError
+        The length of the data is not the product of the shape.
+    IntegerOverflowError
+        The product of the shape is too large.
+    """
+    cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    t.rt = rt
+    import_columns(&t.v, shape, data, dtype)
+    return t
+
+
+def constant_from(EagerRuntime self, tensor):
+    """Import a `Tensor` or array-like as an untracked constant of this runtime; nothing goes to or from a device."""
+    return from_tensor_in(tensor, self)
+
+
+def variable_from(EagerRuntime self, tensor):
+    """Import a `Tensor` or array-like as a tracked leaf of this runtime; nothing goes to or from a device.
+
+    Raises
+    ------
+    ValidationError
+        The dtype is an integer or bool.
+    """
+    return requires_grad_in(tensor, self)
+
+
+cdef EagerRuntime runtime_of(EagerSession s, str op):
+    if s.closed:
+        raise RuntimeStateError(f"{op}: this session has ended; open a new one", op=op)
+    return s.runtime
+
+
+def session_constant_from(EagerSession self, tensor):
+    """Import a `Tensor` or array-like as an untracked constant of the session's runtime."""
+    return from_tensor_in(tensor, runtime_of(self, "constant_from"))
+
+
+def session_constant_from_host(EagerSession self, array):
+    """Copy an array-like into the memory of the session's engine, as an untracked constant."""
+    rt = runtime_of(self, "constant_from_host")
+    if self.engine.space != HOST_SPACE:
+        raise UnsupportedError(f"constant_from_host: the engine '{self.engine.name}' uploads nothing",
+                               op="constant_from_host", engine=self.engine.name)
+    return imported(rt, array, None, True)
+
+
+def session_variable_from(EagerSession self, tensor):
+    """Import a `Tensor` or array-like as a tracked leaf of the session's runtime."""
+    return requires_grad_in(tensor, runtime_of(self, "variable_from"))
+
+
+# ---- sharing -----------------------------------------------------------------------------------------------------------
+
+cdef EagerTensor another_handle(EagerTensor x):
+    """A handle on the same value and the same node."""
+    cdef EagerTensor t = alias(x, x.node)
+    cdef Leaf *f
+    if x.node != NULL:
+        x.node.refs += 1
+        if x.node.flags & IS_LEAF:
+            f = <Leaf *> x.node
+            t.next_handle = f.handles
+            f.handles = <PyObject *> t
+    return t
+
+
+def __copy__(EagerTensor self):
     check(self)
-    return export_array(&self.v)
+    return another_handle(self)
 
-install(EagerTensor, "numpy", numpy)
+
+def __deepcopy__(EagerTensor self, memo):
+    cdef EagerTensor t
+    check(self)
+    t = duplicated(self, self.rt)
+    if self.node != NULL and not self.node.flags & CAPTURED:
+        leaf_of(t)
+    memo[id(self)] = t
+    return t
+
+
+cdef EagerTensor duplicated(EagerTensor x, EagerRuntime rt):
+    cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    t.rt = rt
+    duplicate(&t.v, &x.v)
+    return t
+
+
+def detach(EagerTensor self):
+    """The same value without the trace; the memory is shared.
+
+    Returns
+    -------
+    EagerTensor
+    """
+    check(self)
+    return alias(self, NULL)
+
+
+def detach_into(EagerTensor self, EagerRuntime runtime not None):
+    """A copy of the value in another runtime, untracked.
+
+    Returns
+    -------
+    EagerTensor
+    """
+    check(self)
+    return duplicated(self, runtime)
+
+
+def same_context(EagerTensor self, EagerTensor other not None):
+    """Whether both tensors belong to the same runtime."""
+    check(self)
+    check(other)
+    return self.rt is other.rt
+
+
+def duplicate_value(EagerTensor self):
+    """A fresh, standalone allocation with the value, its axes in the same memory order.
+
+    Returns
+    -------
+    Tensor
+    """
+    cdef Value v
+    check(self)
+    duplicate(&v, &self.v)
+    return wrap_tensor(&v)
+
+
+# ---- moving out --------------------------------------------------------------------------------------------------------
+
+cdef Py_ssize_t own_references(EagerTensor x) noexcept:
+    """References to x's buffer that go when this handle goes."""
+    cdef Py_ssize_t n = 1
+    cdef Value *saved
+    if x.node == NULL or x.node.refs > 1:
+        return n
+    if x.node.flags & IS_LEAF:
+        return n + ((<Leaf *> x.node).value.buf == x.v.buf)
+    saved = saved_value(x.node, OUT)
+    return n + (saved != NULL and saved.buf == x.v.buf)
+
+
+cdef bint covers(const Value *v) noexcept:
+    """Whether the distinct elements fill the allocation."""
+    return extent(v.meta) >= v.buf.nbytes
+
+
+def into_value(EagerTensor self):
+    """Move the value out without copying; this handle is consumed, and every member of it raises from then on.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    NotUniqueError
+        Another handle, a live borrow, an exported buffer or a trace retains the value; a leaf is retained by every live
+        trace on it.
+    ExtractError
+        The value is a view into a larger allocation; use `duplicate_value`.
+    """
+    cdef Value v
+    cdef Node *node = self.node
+    check(self)
+    if node != NULL and node.flags & IS_LEAF and node.refs > 1:
+        raise NotUniqueError("another handle or a live trace retains this leaf; drop it, or use duplicate_value()", tensor=self)
+    if self.v.buf.flags & SHARED:
+        copy_elements(&v, &self.v)
+    elif self.v.buf.refs != own_references(self):
+        raise NotUniqueError("another handle, a borrow, an exported buffer or a trace retains this value; drop it, or use "
+                             "duplicate_value()", tensor=self)
+    elif not covers(&self.v):
+        raise ExtractError("this value is a view into a larger allocation; use duplicate_value()", tensor=self)
+    else:
+        value_copy(&v, &self.v)
+    value_drop(&self.v)
+    self.node = NULL
+    if node != NULL and node.flags & IS_LEAF:
+        (<Leaf *> node).handles = NULL
+    node_drop(node)
+    return wrap_tensor(&v)
+
+
+cdef int copy_elements(Value *out, const Value *v) except -1:
+    """A constant of the library, or a broadcast view of one, gets memory of its own."""
+    out.buf = buffer_new(v.buf.nbytes)
+    memcpy(out.buf.data, v.buf.data, v.buf.nbytes)
+    out.meta = meta_ref(v.meta)
+    out.data = out.buf.data + (v.data - v.buf.data)
+    return 0
+
+
+# ---- assigning ---------------------------------------------------------------------------------------------------------
+
+cdef EagerTensor assignable(EagerTensor x, object value):
+    """An untracked value of x's shape and dtype; Python numbers and lists of them take the dtype."""
+    cdef EagerTensor t
+    if isinstance(value, EagerTensor) and (<EagerTensor> value).v.meta != NULL and (<EagerTensor> value).rt is not x.rt:
+        raise ContextMismatchError(lhs=x.rt.id, rhs=(<EagerTensor> value).rt.id)
+    t = imported(x.rt, value, x.dtype if isinstance(value, (int, float, complex, list, tuple))
+                 and not isinstance(value, generic) else None, True)
+    if not same_shape(t.v.meta, x.v.meta):
+        raise ShapeMismatchError(f"assign: the value has shape {t.shape}, the leaf {x.shape}; broadcast or reshape the value",
+                                 op="assign", argument="value", expected=x.shape, actual=t.shape)
+    if t.v.meta.dtype != x.v.meta.dtype:
+        raise DTypeMismatchError(f"assign: the value has dtype {t.dtype}, the leaf {x.dtype}; use astype()", op="assign",
+                                 argument="value", expected=x.dtype, actual=t.dtype)
+    return t
+
+
+def assign(EagerTensor self, value):
+    """Give a tracked leaf a new value of equal shape and dtype. Not recorded; existing traces keep the old value.
+
+    Every handle of the leaf sees the new value.
+
+    Raises
+    ------
+    ValidationError
+        Shape or dtype differ.
+    RuntimeStateError
+        This tensor is no tracked leaf.
+    """
+    cdef EagerTensor t
+    cdef Leaf *f
+    cdef Value old
+    cdef PyObject *p
+    check(self)
+    if self.node == NULL or not self.node.flags & IS_LEAF:
+        raise RuntimeStateError("assign: only a tracked leaf, made by variable(), can be given a new value", op="assign")
+    t = assignable(self, value)
+    f = <Leaf *> self.node
+    value_copy(&old, &f.value)          # nothing is freed before all handles agree
+    give(&f.value, &t.v)
+    give(&self.v, &t.v)
+    p = f.handles
+    while p != NULL:
+        give(&(<EagerTensor> p).v, &t.v)
+        p = (<EagerTensor> p).next_handle
+    value_drop(&old)
+
+
+cdef inline void give(Value *dst, const Value *src) noexcept:
+    cdef Value old = dst[0]
+    value_copy(dst, src)
+    value_drop(&old)
+
+
+for _f in (__copy__, __deepcopy__, detach, detach_into, same_context, duplicate_value, into_value, assign):
+    install(EagerTensor, _f.__name__, _f)
+for _f in (from_tensor_in, requires_grad_in, from_vec_col_major_in):
+    install(EagerTensor, _f.__name__, staticmethod(_f))
+for _f in (constant_from, variable_from):
+    install(EagerRuntime, _f.__name__, _f)
+for _f in (session_constant_from, session_constant_from_host, session_variable_from):
+    install(EagerSession, _f.__name__.removeprefix("session_"), _f)

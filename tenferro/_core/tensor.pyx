@@ -2,30 +2,45 @@
 
 cimport cython
 cimport numpy as cnp
-from cpython.buffer cimport PyBUF_FORMAT, PyBUF_WRITABLE
+from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND,
+                             PyBUF_STRIDES, PyBUF_WRITABLE)
+from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
+from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
+from libc.string cimport memcpy
 
-from .engine cimport ExecutionEngine
 from .memory cimport *
 from .optable cimport Op, dtype_code, dtype_object
-from .state cimport default_engine_
+from tenferro._kernels cimport copy as copying
+
+import operator
 
 import numpy as np
 
-from ..errors import DTypeMismatchError, NonContiguousError, ShapeMismatchError
+from ..errors import (DTypeMismatchError, HostAccessError, IntegerOverflowError, NonContiguousError, ShapeMismatchError,
+                      ValidationError)
 
 cnp.import_array()
 
+cdef extern from "numpy/arrayobject.h":
+    object PyArray_NewFromDescr(PyTypeObject *cls, object descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
+                                void *data, int flags, PyObject *obj)
+    int PyArray_SetBaseObject(cnp.ndarray, object) except -1
+    int PyArray_CopyInto(cnp.ndarray dst, cnp.ndarray src) except -1
+
+cdef object _ndarray = np.ndarray, _generic = np.generic
+
+
+# ---- copies ------------------------------------------------------------------------------------------------------------
 
 cdef int copy_into(const Value *src, Value *dst) except -1:
-    cdef ExecutionEngine engine = default_engine_()
-    engine.kernels[<int> Op.COPY](<PyObject *> engine, Op.COPY, src, 1, dst, NULL)
-    return 0
+    return copying.copy(NULL, Op.COPY, src, 1, dst, NULL)
 
 
-cdef int compact(Value *out, const Value *v, bint rows) except -1:
-    value_alloc(out, meta_compact(v.meta.dtype, v.meta.rank, shape_of(v.meta), rows))
+cdef int copied_as(Value *out, const Value *v, Meta *m) except -1:
+    """Fresh memory of metadata m (stolen) with v's elements."""
+    value_alloc(out, m)
     try:
         copy_into(v, out)
     except BaseException:
@@ -33,6 +48,16 @@ cdef int compact(Value *out, const Value *v, bint rows) except -1:
         raise
     return 0
 
+
+cdef int compact(Value *out, const Value *v, bint rows) except -1:
+    return copied_as(out, v, meta_compact(v.meta.dtype, v.meta.rank, shape_of(v.meta), rows))
+
+
+cdef int duplicate(Value *out, const Value *v) except -1:
+    return copied_as(out, v, meta_like(v.meta, v.meta.dtype))
+
+
+# ---- import ------------------------------------------------------------------------------------------------------------
 
 cdef bint usable(cnp.ndarray a):
     """Whether inner loops may run on this memory: native byte order, aligned, strides in whole elements."""
@@ -45,76 +70,303 @@ cdef bint usable(cnp.ndarray a):
     return True
 
 
+cdef Meta *meta_of(cnp.ndarray a, int dtype) except NULL:
+    cdef int i, n = cnp.PyArray_NDIM(a)
+    cdef Meta *m
+    if n == 0:
+        return meta_scalar(dtype)
+    m = meta_new(dtype, n)
+    for i in range(n):
+        m.dims[i] = cnp.PyArray_DIM(a, i)
+        m.dims[n + i] = cnp.PyArray_STRIDE(a, i)
+    return meta_finish(m)
+
+
+cdef Py_ssize_t extent(const Meta *m) noexcept:
+    """Bytes of the distinct elements of a strided layout."""
+    cdef Py_ssize_t n = m.itemsize
+    cdef int i
+    for i in range(m.rank):
+        if m.dims[i] == 0:
+            return 0
+        if m.dims[m.rank + i] != 0:
+            n *= m.dims[i]
+    return n
+
+
+cdef cnp.ndarray plain(object array):
+    """Subclasses as the base class; the elements that a mask hides have no value to import."""
+    if type(array) is not _ndarray:
+        if np.any(getattr(array, "mask", False)):
+            raise ValidationError("a masked array cannot be imported while elements are masked; fill them with filled()",
+                                  argument="array")
+        array = np.asarray(array)
+    return array
+
+
 cdef int import_array(Value *out, object array, bint copy) except -1:
     """Make a value of an ndarray. Without `copy` the memory is shared where it can be used as it is."""
-    cdef cnp.ndarray a = array
-    cdef int dtype = dtype_code(a.dtype), i, n
-    cdef Meta *m
-    if copy or not usable(a):
-        a = np.array(a, dtype=dtype_object(dtype), order="K", copy=True, subok=False)
-        flags = 0
-    else:
-        flags = BORROWED
-    n = cnp.PyArray_NDIM(a)
-    if n == 0:
-        m = meta_scalar(dtype)
-    else:
-        m = meta_new(dtype, n)
-        for i in range(n):
-            m.dims[i] = cnp.PyArray_DIM(a, i)
-            m.dims[n + i] = cnp.PyArray_STRIDE(a, i)
-        m = meta_finish(m)
-    out.meta = m
-    out.buf = NULL
-    if m.size * m.itemsize <= 1024 and flags == 0:
-        try:
-            small_copy(out, a)
-        except BaseException:
-            meta_drop(m)
-            raise
-        return 0
+    cdef cnp.ndarray a = plain(array)
+    cdef int dtype = dtype_code(a.dtype, "array")
+    cdef Value src
+    src.meta = meta_of(a, dtype)
+    src.data = cnp.PyArray_BYTES(a)
+    src.buf = NULL
     try:
-        out.buf = buffer_wrap(a, <char *> cnp.PyArray_DATA(a), cnp.PyArray_NBYTES(a), flags)
-    except BaseException:
+        if not usable(a):
+            value_alloc(out, meta_like(src.meta, dtype))
+            PyArray_CopyInto(writable_over(out), a)
+        elif copy:
+            duplicate(out, &src)
+        else:
+            out.buf = buffer_wrap(a, src.data, extent(src.meta), BORROWED)
+            out.meta = meta_ref(src.meta)
+            out.data = src.data
+    finally:
+        meta_drop(src.meta)
+    return 0
+
+
+cdef int adopt(Value *out, object array) except -1:
+    """Make a value of an ndarray that nobody else refers to."""
+    cdef Py_ssize_t nbytes = cnp.PyArray_NBYTES(array)
+    import_array(out, array, nbytes <= 1024)
+    if out.buf.owner == <PyObject *> array:
+        out.buf.flags = 0
+    return 0
+
+
+cdef object to_array(object x, int dtype):
+    """Lists may hold untracked tensors of any kind that NumPy can read."""
+    try:
+        a = np.asarray(x)
+        return np.asarray(x, dtype_object(dtype)) if dtype >= 0 and a.dtype.kind == "O" else a
+    except OverflowError as e:
+        raise IntegerOverflowError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x",
+                                   expected=dtype_object(dtype), actual=x) from None
+    except (TypeError, ValueError) as e:
+        raise DTypeMismatchError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x", expected="numbers in a "
+                                 "rectangular list, an array or a Python scalar", actual=type(x).__name__) from None
+
+
+cdef int import_any(Value *out, object x, int dtype, bint copy) except -1:
+    if PyFloat_CheckExact(x):
+        value_alloc(out, meta_scalar(D_F64))
+        (<double *> out.data)[0] = PyFloat_AS_DOUBLE(x)
+        return 0
+    if isinstance(x, _ndarray):
+        return import_array(out, x, copy)
+    if not copy and isinstance(x, (list, tuple, int, float, complex, _generic)):
+        return adopt(out, to_array(x, dtype))
+    return import_array(out, to_array(x, dtype), copy)
+
+
+cdef Meta *columns_meta(object shape, int dtype) except NULL:
+    """Column-major compact metadata of a shape that a caller gave."""
+    cdef Py_ssize_t dims[64]
+    cdef int i
+    try:
+        ns = [operator.index(n) for n in shape] if isinstance(shape, (tuple, list)) else [operator.index(shape)]
+    except TypeError:
+        raise ValidationError(f"a shape is a tuple of integers, not {shape!r}", argument="shape") from None
+    if len(ns) > MAX_RANK:
+        raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {len(ns)}", argument="shape")
+    for i, n in enumerate(ns):
+        if n < 0:
+            raise ValidationError(f"negative dimension in the shape {tuple(ns)}", argument="shape")
+        if n > <Py_ssize_t> ((~<size_t> 0) >> 1):
+            raise IntegerOverflowError(f"the number of bytes of shape {tuple(ns)} exceeds 2**63 - 1; use smaller dimensions",
+                                       argument="shape", expected="< 2**63 bytes", actual=tuple(ns))
+        dims[i] = n
+    return meta_compact(dtype, len(ns), dims, False)
+
+
+cdef int import_columns(Value *out, object shape, object data, object dtype) except -1:
+    cdef int want = -1 if dtype is None else dtype_code(dtype)
+    cdef cnp.ndarray a = plain(data if isinstance(data, _ndarray) else to_array(data, want))
+    if cnp.PyArray_SIZE(a) == 0 and not isinstance(data, _ndarray) and want < 0:
+        want = D_F64
+    if want < 0:
+        want = dtype_code(a.dtype, "data")
+    else:
+        lossless_kind(dtype_code(a.dtype, "data"), want, "data")
+    cdef Meta *m = columns_meta(shape, want)
+    if cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_DIM(a, 0) != m.size:
+        n, found = m.size, (<object> a).shape
         meta_drop(m)
+        raise ShapeMismatchError(f"shape {shape} takes a one-dimensional sequence of {n} elements in column-major order, not one "
+                                 f"of shape {found}", argument="data", expected=n,
+                                 actual=found[0] if len(found) == 1 else found)
+    value_alloc(out, m)
+    try:
+        if m.size:
+            PyArray_CopyInto(flat_over(out), a)
+    except BaseException:
+        value_drop(out)
         raise
-    out.data = out.buf.data
     return 0
 
 
-cdef int small_copy(Value *out, cnp.ndarray a) except -1:
-    """Small arrays go into a block of the pool, which is cheaper to keep than an ndarray; `a` is dense here."""
-    out.buf = buffer_new(out.meta.size * out.meta.itemsize)
-    out.data = out.buf.data
-    memcpy(out.data, cnp.PyArray_DATA(a), out.meta.size * out.meta.itemsize)
+cdef int lossless_kind(int have, int want, str argument) except -1:
+    """Complex numbers do not become real ones silently."""
+    if is_complex(have) and not is_complex(want):
+        raise DTypeMismatchError(f"complex {argument} cannot become {dtype_object(want)}; take its real or imaginary part first",
+                                 argument=argument, expected=dtype_object(want), actual=dtype_object(have))
     return 0
 
 
-cdef extern from "<string.h>":
-    void *memcpy(void *, const void *, size_t)
+# ---- export ------------------------------------------------------------------------------------------------------------
 
-cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(PyTypeObject *cls, object descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
-                                void *data, int flags, PyObject *obj)
-    int PyArray_SetBaseObject(cnp.ndarray, object) except -1
-
-
-cdef object array_over(object owner, const Value *v):
-    """Read-only ndarray over v's memory that keeps `owner` alive."""
+cdef cnp.ndarray bare_array(const Value *v, int rank, Py_ssize_t *dims, Py_ssize_t *strides, int flags):
     descr = dtype_object(v.meta.dtype)
     Py_INCREF(descr)
-    a = PyArray_NewFromDescr(<PyTypeObject *> np.ndarray, descr, v.meta.rank, <cnp.npy_intp *> shape_of(v.meta),
-                             <cnp.npy_intp *> strides_of(v.meta), v.data, 0, NULL)
+    return PyArray_NewFromDescr(<PyTypeObject *> _ndarray, descr, rank, <cnp.npy_intp *> dims, <cnp.npy_intp *> strides,
+                                v.data, flags, NULL)
+
+
+cdef cnp.ndarray writable_over(const Value *v):
+    """Array over memory that is being filled; lives no longer than the call."""
+    return bare_array(v, v.meta.rank, shape_of(v.meta), strides_of(v.meta), cnp.NPY_ARRAY_WRITEABLE)
+
+
+cdef cnp.ndarray flat_over(const Value *v):
+    return bare_array(v, 1, <Py_ssize_t *> &v.meta.size, NULL, cnp.NPY_ARRAY_WRITEABLE)
+
+
+cdef object owned_by(object array, object owner):
     Py_INCREF(owner)
-    PyArray_SetBaseObject(a, owner)
-    return a
+    PyArray_SetBaseObject(array, owner)
+    return array
+
+
+cdef int check_host(const Value *v, str op) except -1:
+    if v.buf.space != HOST_SPACE:
+        raise HostAccessError(f"{op}: the value lies in device memory; bring it to the host with to_tensor()", op=op,
+                              expected="cpu", actual=placement_of(v))
+    return 0
+
+
+cdef str placement_of(const Value *v):
+    return "cpu" if v.buf.space == HOST_SPACE else f"device:{v.buf.space}"
+
+
+cdef Tensor borrow(const Value *v):
+    cdef Tensor t = Tensor.__new__(Tensor)
+    value_copy(&t.v, v)
+    return t
 
 
 cdef object export_array(const Value *v):
-    cdef Tensor t = Tensor.__new__(Tensor)
-    value_copy(&t.v, v)
-    return array_over(t, &t.v)
+    check_host(v, "numpy")
+    return owned_by(bare_array(v, v.meta.rank, shape_of(v.meta), strides_of(v.meta), 0), borrow(v))
 
+
+cdef object export_as(const Value *v, object dtype, object copy):
+    return np.array(export_array(v), dtype=dtype, copy=copy)
+
+
+cdef object export_slice(const Value *v, object dtype, str op):
+    cdef int code = dtype_code(dtype)
+    if code != v.meta.dtype:
+        raise DTypeMismatchError(f"{op}: the elements are {dtype_object(v.meta.dtype)}, not {dtype_object(code)}; convert them "
+                                 "first", op=op, argument="dtype", expected=dtype_object(v.meta.dtype),
+                                 actual=dtype_object(code))
+    check_host(v, op)
+    if not v.meta.flags & F_ORDER:
+        raise NonContiguousError(f"{op}: the elements do not lie in column-major order; copy them with to_tensor()", op=op,
+                                 expected="column-major", actual=strides_tuple(v.meta))
+    return owned_by(bare_array(v, 1, <Py_ssize_t *> &v.meta.size, NULL, 0), borrow(v))
+
+
+cdef char *FORMATS[13]
+FORMATS[:] = [b"?", b"b", b"h", b"i", b"q", b"B", b"H", b"I", b"Q", b"f", b"d", b"Zf", b"Zd"]
+if sizeof(long) == 8:
+    FORMATS[D_I64] = b"l"
+    FORMATS[D_U64] = b"L"
+
+
+cdef inline bint asks(int flags, int what) noexcept:
+    return flags & what == what
+
+
+cdef int export_buffer(const Value *v, Py_buffer *view, int flags) except -1:
+    """The buffer protocol; the memory is read-only."""
+    cdef const Meta *m = v.meta
+    check_host(v, "buffer")
+    if asks(flags, PyBUF_WRITABLE):
+        raise BufferError("tensors are immutable: ask for a read-only buffer, or copy the value")
+    if ((not asks(flags, PyBUF_STRIDES) or asks(flags, PyBUF_C_CONTIGUOUS)) and not m.flags & C_ORDER
+            or asks(flags, PyBUF_F_CONTIGUOUS) and not m.flags & F_ORDER
+            or asks(flags, PyBUF_ANY_CONTIGUOUS) and not m.flags & (C_ORDER | F_ORDER)):
+        raise NonContiguousError("the elements do not lie in the memory order that was asked for; copy them first",
+                                 op="buffer", expected="contiguous", actual=strides_tuple(m))
+    view.obj = borrow(v)
+    view.buf = v.data
+    view.len = m.size * m.itemsize
+    view.readonly = 1
+    view.itemsize = m.itemsize
+    view.format = FORMATS[m.dtype] if asks(flags, PyBUF_FORMAT) else NULL
+    view.ndim = m.rank
+    view.shape = shape_of(m) if asks(flags, PyBUF_ND) else NULL
+    view.strides = strides_of(m) if asks(flags, PyBUF_STRIDES) else NULL
+    view.suboffsets = NULL
+    view.internal = NULL
+    return 0
+
+
+cdef object export_scalar(const Value *v):
+    cdef int t = v.meta.dtype
+    cdef char *p = v.data
+    if t == D_F64:
+        return (<double *> p)[0]
+    if t == D_F32:
+        return <double> (<float *> p)[0]
+    if t == D_C128:
+        return complex((<double *> p)[0], (<double *> p)[1])
+    if t == D_C64:
+        return complex((<float *> p)[0], (<float *> p)[1])
+    if t == D_BOOL:
+        return (<uint8_t *> p)[0] != 0
+    if t == D_I64:
+        return (<int64_t *> p)[0]
+    if t == D_I32:
+        return (<int32_t *> p)[0]
+    if t == D_I16:
+        return (<int16_t *> p)[0]
+    if t == D_I8:
+        return (<int8_t *> p)[0]
+    if t == D_U64:
+        return (<uint64_t *> p)[0]
+    if t == D_U32:
+        return (<uint32_t *> p)[0]
+    if t == D_U16:
+        return (<uint16_t *> p)[0]
+    return (<uint8_t *> p)[0]
+
+
+cdef tuple shape_tuple(const Meta *m):
+    return tuple([m.dims[i] for i in range(m.rank)])
+
+
+cdef tuple strides_tuple(const Meta *m):
+    return tuple([m.dims[m.rank + i] for i in range(m.rank)])
+
+
+cdef str describe(const Value *v, str name, str suffix):
+    """NumPy's way of printing, with the dtype, and with the shape where the elements do not show it."""
+    cdef Meta *m = v.meta
+    parts = []
+    if v.buf.space == HOST_SPACE:
+        parts.append(np.array2string(export_array(v), prefix=name + "(", separator=", "))
+    if v.buf.space != HOST_SPACE or (m.size == 0 and m.rank > 1) or m.size > np.get_printoptions()["threshold"]:
+        parts.append(f"shape={shape_tuple(m)}")
+    if v.buf.space != HOST_SPACE:
+        parts.append(f"placement={placement_of(v)!r}")
+    parts.append(f"dtype={dtype_object(m.dtype)}")
+    return f"{name}({', '.join(parts)}{suffix})"
+
+
+# ---- the class ---------------------------------------------------------------------------------------------------------
 
 cdef Tensor wrap_tensor(Value *v):
     cdef Tensor t = Tensor.__new__(Tensor)
@@ -123,8 +375,14 @@ cdef Tensor wrap_tensor(Value *v):
 
 
 @cython.final
+@cython.no_gc
 cdef class Tensor:
-    """A concrete, immutable, strided tensor: dtype, shape, strides and memory."""
+    """A concrete, immutable, strided tensor: dtype, shape, strides and memory.
+
+    Made by `from_vec_col_major`, `from_numpy`, and by the members of eager tensors that hand out their value.
+    """
+
+    __array_priority__ = 900.0
 
     def __init__(self):
         raise TypeError("make tensors with Tensor.from_numpy or Tensor.from_vec_col_major")
@@ -133,27 +391,108 @@ cdef class Tensor:
         value_drop(&self.v)
 
     @staticmethod
-    def from_numpy(array, copy=True):
-        """A tensor of a NumPy array or array-like; keeps the order of its axes."""
+    def from_vec_col_major(shape, data, dtype=None):
+        """A tensor of compact column-major data (the first axis varies fastest), which is copied.
+
+        Parameters
+        ----------
+        shape : tuple of int
+        data : array_like
+            One-dimensional, as many elements as the shape has.
+        dtype : dtype, optional
+            By default that of the data.
+
+        Raises
+        ------
+        ShapeMismatchError
+            The length of the data is not the product of the shape.
+        IntegerOverflowError
+            The product of the shape is too large.
+        DTypeMismatchError
+            The dtype is not supported.
+        """
         cdef Value v
-        import_array(&v, np.asarray(array), copy)
+        import_columns(&v, shape, data, dtype)
+        return wrap_tensor(&v)
+
+    @staticmethod
+    def from_numpy(array, copy=True):
+        """A tensor of a NumPy array or array-like; keeps the order of its axes.
+
+        Parameters
+        ----------
+        array : array_like
+        copy : bool
+            False shares the memory where it can be used as it is (aligned, native byte order, strides in whole elements).
+            Later writes to the array are then seen or not; a trace that saves the value copies it.
+
+        Raises
+        ------
+        DTypeMismatchError
+            The dtype is not supported.
+        """
+        cdef Value v
+        import_any(&v, array, -1, copy)
         return wrap_tensor(&v)
 
     @property
     def dtype(self):
+        """NumPy dtype of the elements."""
         return dtype_object(self.v.meta.dtype)
 
     @property
     def shape(self):
-        return tuple([self.v.meta.dims[i] for i in range(self.v.meta.rank)])
+        """Tuple of dimensions."""
+        return shape_tuple(self.v.meta)
 
     @property
     def strides(self):
-        return tuple([self.v.meta.dims[self.v.meta.rank + i] for i in range(self.v.meta.rank)])
+        """Tuple of strides in bytes; they may be zero or negative."""
+        return strides_tuple(self.v.meta)
+
+    @property
+    def ndim(self):
+        """Number of axes."""
+        return self.v.meta.rank
+
+    @property
+    def size(self):
+        """Number of elements."""
+        return self.v.meta.size
+
+    @property
+    def placement(self):
+        """Where the memory is: ``"cpu"``, or a device."""
+        return placement_of(&self.v)
+
+    def as_slice(self, dtype):
+        """One-dimensional read-only NumPy view in column-major order, without copying.
+
+        Raises
+        ------
+        DTypeMismatchError
+            The elements have another dtype.
+        NonContiguousError
+            The memory is not column-major and compact.
+        HostAccessError
+            The memory is a device's.
+        """
+        return export_slice(&self.v, dtype, "as_slice")
 
     def numpy(self):
         """Read-only ndarray over the same memory."""
         return export_array(&self.v)
 
     def __array__(self, dtype=None, copy=None):
-        return np.array(self.numpy(), dtype=dtype, copy=copy)
+        return export_as(&self.v, dtype, copy)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        export_buffer(&self.v, view, flags)
+
+    def __len__(self):
+        if self.v.meta.rank == 0:
+            raise TypeError("len() of a 0-d tensor")
+        return self.v.meta.dims[0]
+
+    def __repr__(self):
+        return describe(&self.v, "Tensor", "")
