@@ -14,7 +14,7 @@ ALL_DTYPES = (np.dtype("?"), *INT_DTYPES, *DIFF_DTYPES)
 
 
 def sample(rng, shape, dtype, low=-2, high=2):
-    """Random values between the bounds; both parts of complex ones, integers with `high` included, no negative unsigned."""
+    """Random values between bounds, which complex numbers have in both parts and integers include."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return np.asarray(rng.integers(0, 2, shape), dtype)
@@ -66,19 +66,24 @@ def const(a):
     return tfr.constant(a, copy=False)
 
 
+def value(x):
+    """NumPy array over the memory of a tensor, tracked or not."""
+    return x.detach().numpy()
+
+
 def assert_same(tensor, array, rtol=0, atol=0):
-    """The tensor's dtype and shape are the array's; its values too, exactly unless a tolerance is given. NaN equals NaN."""
+    """The tensor's dtype, shape and values are the array's: exactly, unless a tolerance is given. NaN equals NaN."""
     array = np.asarray(array)
     assert tensor.dtype == array.dtype, f"dtype {tensor.dtype}, expected {array.dtype}"
     assert tensor.shape == array.shape, f"shape {tensor.shape}, expected {array.shape}"
-    value = tensor.numpy()
-    assert value.dtype == array.dtype
-    assert value.shape == array.shape
-    np.testing.assert_allclose(value, array, rtol=rtol, atol=atol)
+    found = value(tensor)
+    assert found.dtype == array.dtype
+    assert found.shape == array.shape
+    np.testing.assert_allclose(found, array, rtol=rtol, atol=atol)
 
 
 class Layout:
-    """Puts arrays into a memory layout that depends on a seed; a value for hypothesis that can be read in its reports."""
+    """Puts arrays into a memory layout that depends on a seed; readable in hypothesis's reports."""
 
     def __init__(self, seed):
         self.seed = seed

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from tenferro._core.eager import EagerTensor
 from tenferro._core.handles import constant, variable
 
 _WIDE = {"f": np.float64, "c": np.complex128}
@@ -10,14 +11,14 @@ _WIDE = {"f": np.float64, "c": np.complex128}
 def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, rtol=None, rng=None):
     """Check the derivatives of `f` at `args` against central differences.
 
-    For each floating or complex argument, along a random direction ``v``: the JVP equals the difference quotient ``dy``, and
+    For each inexact argument, along a random direction ``v``: the JVP equals the difference quotient ``dy``;
     the VJP ``g`` of a random cotangent ``c`` satisfies ``<g, v> = <c, dy>`` in the real inner product
-    ``<a, b> = Re sum(conj(a) * b)``. Every gradient and tangent has the shape and dtype of its primal. Higher orders check
-    the functions ``x, c -> vjp(f, x, c)`` and ``x, v -> jvp(f, x, v)`` in the same way, in every mode, so that `order` 2 nests
-    reverse over reverse, forward over reverse, reverse over forward and forward over forward.
+    ``<a, b> = Re sum(conj(a) * b)``. Every gradient and tangent has the shape and dtype of its primal. Higher orders
+    check the functions ``x, c -> vjp(f, x, c)`` and ``x, v -> jvp(f, x, v)`` in the same way, in every mode: `order` 2
+    nests reverse over reverse, forward over reverse, reverse over forward and forward over forward.
 
-    The differences are those of `f` at the arguments in float64 and complex128: single-precision derivatives are compared
-    with them at single precision. An `f` that itself computes in single precision needs an `eps` and tolerances to match.
+    The differences are those of `f` at the arguments in float64 and complex128: single-precision derivatives are
+    compared with them at single precision. An `f` that itself goes down to single precision needs an `eps` to match.
 
     Parameters
     ----------
@@ -90,7 +91,8 @@ class _Check:
         if order > 1 and "rev" in self.modes:
             self.run(_pullback(f, point), point + cotangents, order - 1, _nest("rev", path))
         if order > 1 and "fwd" in self.modes:
-            self.run(_pushforward(f, point), point + [t for t in tangents if t is not None], order - 1, _nest("fwd", path))
+            varied = [t for t in tangents if t is not None]
+            self.run(_pushforward(f, point), point + varied, order - 1, _nest("fwd", path))
         return len(ys)
 
     def direction(self, like):
@@ -178,7 +180,7 @@ def _sequence(x):
 
 def _array(x):
     """The value of a tensor, tracked or not, in its layout; anything else as an array."""
-    return x.numpy() if hasattr(x, "numpy") else np.asarray(x)
+    return x.detach().numpy() if isinstance(x, EagerTensor) else np.asarray(x)
 
 
 def _same_kind(tensor, primal, where):
