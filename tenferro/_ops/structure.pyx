@@ -3,6 +3,7 @@
 from tenferro._core.eager cimport emit1, emit_view
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
+from tenferro._kernels.structure cimport diagonal
 
 from tenferro.errors import AxisError, IntegerOverflowError, ShapeMismatchError, ValidationError
 
@@ -241,23 +242,12 @@ cdef EagerTensor reversed_along(EagerTensor x, unsigned long long axes):
 
 
 cdef EagerTensor diagonal_of(EagerTensor x, Py_ssize_t offset, int axis1, int axis2):
-    cdef Meta *m = x.v.meta
-    cdef int i, k = 0, rank = m.rank - 1
-    cdef Py_ssize_t first = -offset if offset < 0 else 0, second = offset if offset > 0 else 0
-    cdef Py_ssize_t n = min(m.dims[axis1] - first, m.dims[axis2] - second)
-    cdef char *data = x.v.data
+    cdef Meta *out = meta_new(x.v.meta.dtype, x.v.meta.rank - 1)
+    cdef char *data = x.v.data + diagonal(x.v.meta, offset, axis1, axis2, out)
     cdef Params *p
-    cdef Meta *out = meta_new(m.dtype, rank)
-    for i in range(m.rank):
-        if i != axis1 and i != axis2:
-            out.dims[k] = m.dims[i]
-            out.dims[rank + k] = m.dims[m.rank + i]
-            k += 1
-    out.dims[k] = n if n > 0 else 0
-    out.dims[rank + k] = m.dims[m.rank + axis1] + m.dims[m.rank + axis2]
-    out = meta_finish(out)
-    if out.size:
-        data += first * m.dims[m.rank + axis1] + second * m.dims[m.rank + axis2]
+    meta_finish(out)
+    if out.size == 0:
+        data = x.v.data
     p = params_new(3)
     p.v[0] = offset
     p.v[1] = axis1

@@ -1,0 +1,174 @@
+"""Windows of a tensor (slices, diagonals) and the operations that fill them: a background, then strided copies."""
+
+from libc.string cimport memset
+
+from tenferro._core.memory cimport meta_drop, meta_finish, meta_new
+from tenferro._core.optable cimport Op
+from .copy cimport cast, copy
+
+
+cdef int fill(const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
+    """Copy src into the window w of out, in out's dtype; steals w."""
+    cdef Value dst
+    try:
+        dst.meta = meta_finish(w)
+        dst.buf = out.buf
+        dst.data = out.data + offset
+        if src.meta.dtype == w.dtype:
+            copy(NULL, Op.COPY, src, 1, &dst, NULL)
+        else:
+            cast(NULL, Op.CAST, src, 1, &dst, NULL)
+    finally:
+        meta_drop(w)
+    return 0
+
+
+cdef inline void clear(Value *out) noexcept:
+    memset(out.data, 0, out.meta.size * out.meta.itemsize)
+
+
+cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """Parameters: the axis, whether it is new, the place of each input along it."""
+    cdef Py_ssize_t axis = params.v[0], size
+    cdef const Py_ssize_t *at = params.v + 2
+    cdef int i, j, k, r = out.meta.rank, q = r - 1 if params.v[1] else r
+    cdef Meta *w
+    for i in range(n):
+        if ins[i].meta.size == 0:
+            continue
+        w = meta_new(out.meta.dtype, q)
+        k = 0
+        for j in range(r):
+            if j == axis and q < r:
+                continue
+            w.dims[k] = at[i + 1] - at[i] if j == axis else out.meta.dims[j]
+            w.dims[q + k] = out.meta.dims[r + j]
+            k += 1
+        fill(&ins[i], out, w, at[i] * out.meta.dims[r + axis])
+    return 0
+
+
+cdef int unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef Meta *w = meta_new(out.meta.dtype, <int> params.v[1])
+    cdef Py_ssize_t offset = window(params.v, out.meta, w)
+    clear(out)
+    return fill(&ins[0], out, w, offset)
+
+
+cdef Py_ssize_t start_at(const Value *starts, int i, Py_ssize_t limit) noexcept:
+    """The i-th start, clamped so that the window fits; starts are int64 or uint64."""
+    cdef const char *p = starts.data + i * starts.meta.dims[1]
+    if starts.meta.dtype == D_U64:
+        return limit if (<const unsigned long long *> p)[0] > <unsigned long long> limit else (<const Py_ssize_t *> p)[0]
+    return max(0, min((<const Py_ssize_t *> p)[0], limit))
+
+
+cdef Meta *window_at(const Value *starts, const Meta *m, const Py_ssize_t *sizes, Py_ssize_t *offset) except NULL:
+    cdef int i, r = m.rank
+    cdef Meta *w = meta_new(m.dtype, r)
+    offset[0] = 0
+    for i in range(r):
+        w.dims[i] = sizes[i]
+        w.dims[r + i] = m.dims[r + i]
+        offset[0] += start_at(starts, i, m.dims[i] - sizes[i]) * m.dims[r + i]
+    return w
+
+
+cdef int dynamic_slice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef Py_ssize_t offset
+    cdef Value src = ins[0]
+    if out.meta.size == 0:
+        return 0
+    src.meta = window_at(&ins[1], ins[0].meta, out.meta.dims, &offset)
+    src.data += offset
+    try:
+        meta_finish(src.meta)
+        return copy(NULL, Op.COPY, &src, 1, out, NULL)
+    finally:
+        meta_drop(src.meta)
+
+
+cdef int dynamic_unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef Py_ssize_t offset
+    cdef Meta *w
+    clear(out)
+    if ins[0].meta.size == 0:
+        return 0
+    w = window_at(&ins[1], out.meta, ins[0].meta.dims, &offset)
+    return fill(&ins[0], out, w, offset)
+
+
+cdef int pad(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """Parameters: the widths before and after, axis by axis."""
+    cdef int i, r = out.meta.rank
+    cdef Py_ssize_t offset = 0
+    cdef Meta *w
+    if out.meta.size == 0:
+        return 0
+    cast(NULL, Op.CAST, &ins[1], 1, out, NULL)
+    if ins[0].meta.size == 0:
+        return 0
+    w = meta_new(out.meta.dtype, r)
+    for i in range(r):
+        w.dims[i] = ins[0].meta.dims[i]
+        w.dims[r + i] = out.meta.dims[r + i]
+        offset += params.v[2 * i] * out.meta.dims[r + i]
+    return fill(&ins[0], out, w, offset)
+
+
+cdef inline void line_of(const Meta *m, int axis, Meta *w) noexcept:
+    """Shape and strides of m without the axis."""
+    cdef int i, k = 0, q = m.rank - 1
+    w.size = 1
+    for i in range(m.rank):
+        if i != axis:
+            w.dims[k] = m.dims[i]
+            w.dims[q + k] = m.dims[m.rank + i]
+            w.size *= m.dims[i]
+            k += 1
+
+
+cdef int triangle(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """Row by row, or column by column if columns are contiguous; every other axis is copied along with a row."""
+    cdef int r = out.meta.rank, across, along
+    cdef Py_ssize_t k = params.v[0], length, i, lo, hi
+    cdef bint lower = op == Op.TRIL, rows = out.meta.dims[2 * r - 1] <= out.meta.dims[2 * r - 2]
+    cdef Value src, dst
+    clear(out)
+    if out.meta.size == 0:
+        return 0
+    across = r - 2 if rows else r - 1           # the axis that is stepped through
+    along = r - 1 if rows else r - 2
+    length = out.meta.dims[along]
+    k = max(-out.meta.dims[r - 2], min(k, out.meta.dims[r - 1]))
+    if not rows:
+        k = -k
+        lower = not lower
+    src = ins[0]
+    dst = out[0]
+    src.meta = meta_new(out.meta.dtype, r - 1)
+    try:
+        dst.meta = meta_new(out.meta.dtype, r - 1)
+        line_of(ins[0].meta, across, src.meta)
+        line_of(out.meta, across, dst.meta)
+        for i in range(out.meta.dims[across]):
+            lo = 0 if lower else max(0, i + k)
+            hi = min(length, i + k + 1) if lower else length
+            if lo >= hi:
+                continue
+            src.meta.dims[r - 2] = dst.meta.dims[r - 2] = hi - lo
+            src.data = ins[0].data + i * ins[0].meta.dims[r + across] + lo * ins[0].meta.dims[r + along]
+            dst.data = out.data + i * out.meta.dims[r + across] + lo * out.meta.dims[r + along]
+            cast(NULL, Op.CAST, &src, 1, &dst, NULL)
+        meta_drop(dst.meta)
+    finally:
+        meta_drop(src.meta)
+    return 0
+
+
+cdef int embed_diag(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """Parameters: the offset and the two axes."""
+    cdef Meta *w = meta_new(out.meta.dtype, out.meta.rank - 1)
+    cdef Py_ssize_t offset = diagonal(out.meta, params.v[0], params.v[1], params.v[2], w)
+    clear(out)
+    return fill(&ins[0], out, w, offset)
