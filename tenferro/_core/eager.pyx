@@ -169,7 +169,7 @@ cdef int foreign(EagerTensor x, EagerTensor y) except -1:
 
 
 cdef int consumed(EagerTensor x) except -1:
-    raise RuntimeStateError("this handle was consumed by into_value(); keep a copy.copy() of it, or use the value", op="EagerTensor")
+    raise RuntimeStateError("this handle was consumed by into_value(); use the value that it returned", op="EagerTensor")
 
 
 cdef int check(EagerTensor x) except -1:
