@@ -11,7 +11,7 @@ from libc.string cimport memcpy
 
 from numpy import generic
 
-from . import convert                   # installs what handles lean on
+from . import caches, convert           # install what handles lean on
 from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, RuntimeStateError,
                       ShapeMismatchError, UnsupportedError, ValidationError)
 

@@ -375,14 +375,11 @@ cdef Tensor wrap_tensor(Value *v):
 
 
 @cython.final
-@cython.no_gc
 cdef class Tensor:
     """A concrete, immutable, strided tensor: dtype, shape, strides and memory.
 
     Made by `from_vec_col_major`, `from_numpy`, and by the members of eager tensors that hand out their value.
     """
-
-    __array_priority__ = 900.0
 
     def __init__(self):
         raise TypeError("make tensors with Tensor.from_numpy or Tensor.from_vec_col_major")
@@ -489,10 +486,15 @@ cdef class Tensor:
     def __getbuffer__(self, Py_buffer *view, int flags):
         export_buffer(&self.v, view, flags)
 
-    def __len__(self):
-        if self.v.meta.rank == 0:
-            raise TypeError("len() of a 0-d tensor")
-        return self.v.meta.dims[0]
+    def __copy__(self):
+        return borrow(&self.v)
+
+    def __deepcopy__(self, memo):
+        cdef Value v
+        check_host(&self.v, "deepcopy")
+        duplicate(&v, &self.v)
+        memo[id(self)] = t = wrap_tensor(&v)
+        return t
 
     def __repr__(self):
         return describe(&self.v, "Tensor", "")

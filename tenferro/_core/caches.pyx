@@ -1,0 +1,235 @@
+"""Limits and statistics of the caches, and what runtimes share through an AdContext."""
+
+import re
+from collections import namedtuple
+from operator import index
+
+from .state cimport EagerRuntime, install
+from . import memory
+from ..errors import ValidationError
+
+CacheStats = namedtuple("CacheStats", "entries retained_bytes hits misses evictions clears")
+CacheStats.__doc__ = "Statistics of one cache."
+CacheReport = namedtuple("CacheReport", "ad_transforms prepared_derivatives buffers contraction_plans")
+CacheReport.__doc__ = "`CacheStats` of every cache that a runtime uses; the last two are the process's."
+
+
+cdef Py_ssize_t positive(object n, str argument) except -1:
+    try:
+        value = index(n)
+    except TypeError:
+        value = 0
+    if not 0 < value < 1 << 63 or isinstance(n, bool):
+        raise ValidationError(f"{argument} must be a positive integer, not {n!r}", op="CacheLimits", argument=argument)
+    return value
+
+
+cdef class CacheLimits:
+    """Limits of a cache whose least recently used entries go first; compared by value.
+
+    Parameters
+    ----------
+    max_entries : int
+    max_retained_bytes : int
+
+    Raises
+    ------
+    ValidationError
+        A limit is not positive.
+    """
+    cdef readonly Py_ssize_t max_entries
+    cdef readonly Py_ssize_t max_retained_bytes
+
+    def __init__(self, max_entries=256, max_retained_bytes=64 << 20):
+        self.max_entries = positive(max_entries, "max_entries")
+        self.max_retained_bytes = positive(max_retained_bytes, "max_retained_bytes")
+
+    def __eq__(self, other):
+        if not isinstance(other, CacheLimits):
+            return NotImplemented
+        return (self.max_entries == (<CacheLimits> other).max_entries
+                and self.max_retained_bytes == (<CacheLimits> other).max_retained_bytes)
+
+    def __hash__(self):
+        return hash((self.max_entries, self.max_retained_bytes))
+
+    def __repr__(self):
+        return f"CacheLimits(max_entries={self.max_entries}, max_retained_bytes={self.max_retained_bytes})"
+
+    def __reduce__(self):
+        return CacheLimits, (self.max_entries, self.max_retained_bytes)
+
+
+cdef class DerivativeCache:
+    """Limits and counters of a cache of derivative programs."""
+    cdef CacheLimits limits
+    cdef Py_ssize_t hits, misses, evictions, clears
+
+    def __cinit__(self):
+        self.limits = CacheLimits()
+
+    cdef object stats(self):
+        return CacheStats(0, 0, self.hits, self.misses, self.evictions, self.clears)
+
+    cdef int clear(self) except -1:
+        self.clears += 1
+        return 0
+
+    cdef int limit(self, object limits) except -1:
+        if not isinstance(limits, CacheLimits):
+            raise ValidationError(f"cache limits are given as CacheLimits(...), not {type(limits).__name__}",
+                                  argument="limits")
+        self.limits = limits
+        return 0
+
+
+cdef class AdContext:
+    """Extension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
+
+    Parameters
+    ----------
+    rules : iterable
+        Objects with a ``family_id`` (namespaced and versioned, such as ``"mylib.sparse.v1"``) and the callables ``vjp`` and
+        ``jvp``, each of which may be None.
+
+    Raises
+    ------
+    ValidationError
+        A family is registered twice, or its id is malformed.
+    """
+    cdef dict rules_
+    cdef DerivativeCache transforms
+    cdef object __weakref__
+
+    def __init__(self, rules=()):
+        self.rules_ = {}
+        self.transforms = DerivativeCache()
+        for rule in rules:
+            family = family_of(rule)
+            if family in self.rules_:
+                raise ValidationError(f"two rules were given for {family!r}; give each family one", op="AdContext",
+                                      argument="rules")
+            self.rules_[family] = rule
+
+    @property
+    def rules(self):
+        """The rules, in the order in which they were given."""
+        return tuple(self.rules_.values())
+
+    def __repr__(self):
+        return f"<AdContext with {len(self.rules_)} rules>"
+
+
+def check_family(family, str argument):
+    """The id itself when it is namespaced and versioned, such as ``mylib.sparse.v1``; else ValidationError."""
+    if not isinstance(family, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", family, re.ASCII) \
+            or not re.fullmatch(r"v[0-9]+", family.rpartition(".")[2]):
+        raise ValidationError(f"malformed id {family!r}: it must be namespaced and versioned, such as 'mylib.sparse.v1'",
+                              argument=argument)
+    return family
+
+
+cdef object family_of(object rule):
+    family = check_family(getattr(rule, "family_id", None), "rules")
+    for name in ("vjp", "jvp"):
+        f = getattr(rule, name, None)
+        if f is not None and not callable(f):
+            raise ValidationError(f"the {name} of {family!r} is not callable", op="AdContext", argument="rules")
+    return family
+
+
+# ---- members of EagerRuntime -------------------------------------------------------------------------------------------
+
+cdef tuple _plans = None        # (statistics, clear) of the contraction plans
+
+
+def set_plan_cache(stats, clear):
+    """Announce the process's cache of contraction plans: ``stats()`` gives the fields of CacheStats, ``clear()`` empties it."""
+    global _plans
+    _plans = stats, clear
+
+
+cdef DerivativeCache transforms(EagerRuntime rt):
+    if rt.ad is None:
+        rt.ad = AdContext()
+    return (<AdContext> rt.ad).transforms
+
+
+cdef DerivativeCache prepared(EagerRuntime rt):
+    if rt.caches is None:
+        rt.caches = DerivativeCache()
+    return <DerivativeCache> rt.caches
+
+
+def with_ad_context(AdContext ad not None, engine=None):
+    """A runtime with the extension rules and the AD-transform cache of `ad`.
+
+    Parameters
+    ----------
+    ad : AdContext
+    engine : ExecutionEngine, optional
+        Default engine of the runtime.
+
+    Returns
+    -------
+    EagerRuntime
+    """
+    cdef EagerRuntime rt = EagerRuntime(engine)
+    rt.ad = ad
+    return rt
+
+
+def clear_ad_transform_caches(EagerRuntime self):
+    """Empty the cache of derivative programs that this runtime shares through its AdContext."""
+    transforms(self).clear()
+
+
+def clear_prepared_derivative_cache(EagerRuntime self):
+    """Empty this runtime's cache of prepared derivatives."""
+    prepared(self).clear()
+
+
+def clear_caches(EagerRuntime self):
+    """Empty both derivative caches, the contraction plans, and the free blocks of the process's buffer pool."""
+    transforms(self).clear()
+    prepared(self).clear()
+    memory.clear_buffers()
+    if _plans is not None:
+        _plans[1]()
+
+
+def cache_stats(EagerRuntime self):
+    """Statistics of every cache.
+
+    Returns
+    -------
+    CacheReport
+        ``ad_transforms``, ``prepared_derivatives``, ``buffers`` and ``contraction_plans``, each a `CacheStats`.
+    """
+    return CacheReport(transforms(self).stats(), prepared(self).stats(), CacheStats(*memory.buffer_stats()),
+                       CacheStats(0, 0, 0, 0, 0, 0) if _plans is None else CacheStats(*_plans[0]()))
+
+
+def get_transform_limits(EagerRuntime self):
+    """`CacheLimits` of the AD-transform cache, shared through the AdContext; lowering one evicts at once."""
+    return transforms(self).limits
+
+
+def set_transform_limits(EagerRuntime self, limits):
+    transforms(self).limit(limits)
+
+
+def get_prepared_limits(EagerRuntime self):
+    """`CacheLimits` of the cache of prepared derivatives; lowering one evicts at once."""
+    return prepared(self).limits
+
+
+def set_prepared_limits(EagerRuntime self, limits):
+    prepared(self).limit(limits)
+
+
+for _f in (clear_ad_transform_caches, clear_prepared_derivative_cache, clear_caches, cache_stats):
+    install(EagerRuntime, _f.__name__, _f)
+install(EagerRuntime, "with_ad_context", staticmethod(with_ad_context))
+install(EagerRuntime, "ad_transform_cache_limits", property(get_transform_limits, set_transform_limits))
+install(EagerRuntime, "prepared_derivative_cache_limits", property(get_prepared_limits, set_prepared_limits))
