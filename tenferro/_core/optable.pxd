@@ -6,10 +6,11 @@ cpdef enum Op:
     LEAF, ALIAS
     # arithmetic
     ADD, SUB, MUL, DIV, POW, REM, FLOOR_DIV, FMOD, NEG, ABS, SIGN, CONJ, REAL, IMAG, COMPLEX, ANGLE, RECIPROCAL, SQUARE
-    ABSORB_MUL
+    ABSORB_MUL, ABSORB_BOTH, ABSORB_DIV
     # analytic
     EXP, EXPM1, EXP2, LOG, LOG1P, LOG2, LOG10, SQRT, RSQRT, CBRT, SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SINH, COSH, TANH
     ASINH, ACOSH, ATANH, ERF, ERFC, LGAMMA, DIGAMMA, POLYGAMMA, LOGADDEXP, HYPOT
+    SECH2, DIRECTION, SHARE
     # compare, select, rounding
     EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT
     ISFINITE, ISNAN, ISINF, MAXIMUM, MINIMUM, WHERE, CLAMP, FLOOR, CEIL, ROUND, TRUNC
@@ -22,9 +23,11 @@ cpdef enum Op:
     RESHAPE, TRANSPOSE, BROADCAST_TO, SQUEEZE, EXPAND_DIMS, SLICE, UNSLICE, DYNAMIC_SLICE, DYNAMIC_UNSLICE, PAD
     CONCATENATE, REVERSE, TRIL, TRIU, EXTRACT_DIAG, EMBED_DIAG, COPY
     # index
-    GATHER, SCATTER, SCATTER_ADD, INDEX_SET, TAKE, TAKE_ADD, TAKE_ALONG_AXIS, ALONG_AXIS_ADD
+    FLAT_INDEX, SCATTER, SCATTER_ADD, INDEX_SET, TAKE, TAKE_ADD, TAKE_ALONG_AXIS, ALONG_AXIS_ADD
     # contraction
     CONTRACT
+    # inverse shapes and recurrences that the rules of reductions are made of
+    UNREDUCE, LINEAR_SCAN, SHIFT
     N_OPS
 
 cdef enum:              # OpDef.flags
@@ -57,6 +60,7 @@ cdef signed char promote[13][13]
 cdef Py_ssize_t ufunc_ready[512]
 
 cdef object op_name(int op)
+cdef int op_number(str name) except -1
 cdef int dtype_code(object dtype, str argument=*) except -1
 cdef object dtype_object(int code)
 cdef int resolve(int op, int dtype) except -2         # computing dtype, looking the loops up at first use

@@ -4,7 +4,7 @@ loops compute it. The kind says how dtypes go: ``like`` a ufunc's own loops, ``f
 
 import numpy as np
 
-from ..errors import DTypeMismatchError
+from ..errors import DTypeMismatchError, ValidationError
 
 DTYPES = tuple(np.dtype(t) for t in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8", "c8", "c16"))
 """The dtypes of this library, indexed by code."""
@@ -21,11 +21,11 @@ ROWS = (
     (Op.ABS, 1, "like", "absolute", 0), (Op.SIGN, 1, "like", "sign", 0), (Op.CONJ, 1, "like", "conjugate", LINEAR),
     (Op.REAL, 1, "real", None, LINEAR), (Op.IMAG, 1, "real", None, LINEAR), (Op.COMPLEX, 2, "complex", None, LINEAR),
     (Op.ANGLE, 1, "angle", None, 0), (Op.RECIPROCAL, 1, "like", "reciprocal", POLES), (Op.SQUARE, 1, "like", "square", 0),
-    (Op.ABSORB_MUL, 2, "float", None, 0),
+    (Op.ABSORB_MUL, 2, "float", None, 0), (Op.ABSORB_BOTH, 2, "float", None, 0), (Op.ABSORB_DIV, 2, "float", None, 0),
     (Op.EXP, 1, "like", "exp", POLES), (Op.EXPM1, 1, "like", "expm1", POLES), (Op.EXP2, 1, "like", "exp2", POLES),
     (Op.LOG, 1, "like", "log", POLES), (Op.LOG1P, 1, "like", "log1p", POLES), (Op.LOG2, 1, "like", "log2", POLES),
     (Op.LOG10, 1, "like", "log10", POLES), (Op.SQRT, 1, "like", "sqrt", POLES), (Op.RSQRT, 1, "float", None, POLES),
-    (Op.CBRT, 1, "like", "cbrt", POLES), (Op.SIN, 1, "like", "sin", 0), (Op.COS, 1, "like", "cos", 0),
+    (Op.CBRT, 1, "like", "cbrt", POLES), (Op.SIN, 1, "like", "sin", POLES), (Op.COS, 1, "like", "cos", POLES),
     (Op.TAN, 1, "like", "tan", POLES), (Op.ASIN, 1, "like", "arcsin", POLES), (Op.ACOS, 1, "like", "arccos", POLES),
     (Op.ATAN, 1, "like", "arctan", POLES), (Op.ATAN2, 2, "like", "arctan2", POLES), (Op.SINH, 1, "like", "sinh", POLES),
     (Op.COSH, 1, "like", "cosh", POLES), (Op.TANH, 1, "like", "tanh", POLES), (Op.ASINH, 1, "like", "arcsinh", POLES),
@@ -34,6 +34,7 @@ ROWS = (
     (Op.LGAMMA, 1, "like", "special.loggamma", POLES), (Op.DIGAMMA, 1, "like", "special.digamma", POLES),
     (Op.POLYGAMMA, 1, "float", None, POLES), (Op.LOGADDEXP, 2, "like", "logaddexp", POLES),
     (Op.HYPOT, 2, "like", "hypot", POLES),
+    (Op.SECH2, 1, "float", None, POLES), (Op.DIRECTION, 2, "float", None, POLES), (Op.SHARE, 2, "float", None, POLES),
     (Op.EQUAL, 2, "like", "equal", ZERO), (Op.NOT_EQUAL, 2, "like", "not_equal", ZERO), (Op.LESS, 2, "like", "less", ZERO),
     (Op.LESS_EQUAL, 2, "like", "less_equal", ZERO), (Op.GREATER, 2, "like", "greater", ZERO),
     (Op.GREATER_EQUAL, 2, "like", "greater_equal", ZERO), (Op.LOGICAL_AND, 2, "like", "logical_and", ZERO),
@@ -56,10 +57,11 @@ ROWS = (
     (Op.CONCATENATE, -1, "same", None, LINEAR), (Op.REVERSE, 1, "same", None, LINEAR), (Op.TRIL, 1, "same", None, LINEAR),
     (Op.TRIU, 1, "same", None, LINEAR), (Op.EXTRACT_DIAG, 1, "same", None, LINEAR),
     (Op.EMBED_DIAG, 1, "same", None, LINEAR), (Op.COPY, 1, "same", None, LINEAR),
-    (Op.GATHER, -1, "same", None, 0), (Op.SCATTER, -1, "same", None, 0), (Op.SCATTER_ADD, -1, "same", None, 0),
-    (Op.INDEX_SET, -1, "same", None, 0), (Op.TAKE, 2, "same", None, 0), (Op.TAKE_ADD, 2, "same", None, 0),
+    (Op.FLAT_INDEX, -1, "index", None, ZERO), (Op.SCATTER, 3, "same", None, 0), (Op.SCATTER_ADD, 3, "same", None, 0),
+    (Op.INDEX_SET, 2, "same", None, 0), (Op.TAKE, 2, "same", None, 0), (Op.TAKE_ADD, 2, "same", None, 0),
     (Op.TAKE_ALONG_AXIS, 2, "same", None, 0), (Op.ALONG_AXIS_ADD, 2, "same", None, 0),
     (Op.CONTRACT, 2, "same", None, 0),
+    (Op.UNREDUCE, 1, "same", None, LINEAR), (Op.LINEAR_SCAN, 2, "same", None, 0), (Op.SHIFT, 1, "same", None, LINEAR),
 )
 
 
@@ -140,8 +142,17 @@ cdef object op_name(int op):
     return <object> ops[op].name
 
 
+cdef int op_number(str name) except -1:
+    if name not in _names:
+        raise ValidationError(f"there is no operation {name!r}; operations are named as in tenferro.operations", argument="op")
+    return _names.index(name)
+
+
 cdef int dtype_code(object dtype, str argument="dtype") except -1:
-    code = _codes.get(dtype)
+    try:
+        code = _codes.get(dtype)
+    except TypeError:                   # the specification of a structured dtype
+        code = None
     if code is not None:
         return code
     try:
