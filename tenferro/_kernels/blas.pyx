@@ -1,0 +1,81 @@
+"""BLAS through the function pointers that SciPy exports.
+
+Loaded at the first product that needs it. Complex-valued functions are never used: how they return differs between libraries.
+"""
+
+import os
+import sys
+from importlib import import_module
+from importlib.machinery import PathFinder
+from importlib.util import module_from_spec
+
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+
+from tenferro._core.abi cimport D_C64, D_C128, D_F32, D_F64
+from tenferro.errors import UnsupportedError
+
+cdef float[2] one_f = [1, 0], zero_f = [0, 0]
+cdef double[2] one_d = [1, 0], zero_d = [0, 0]
+one[<int> D_F32] = one[<int> D_C64] = one_f
+one[<int> D_F64] = one[<int> D_C128] = one_d
+zero[<int> D_F32] = zero[<int> D_C64] = zero_f
+zero[<int> D_F64] = zero[<int> D_C128] = zero_d
+
+KINDS = {"s": ("float", "_s"), "d": ("double", "_d"), "c": ("float_complex",), "z": ("double_complex",)}
+"""How the pointer types of a precision end in the signatures that SciPy writes into its capsules."""
+
+
+def blas_module():
+    """``scipy.linalg.cython_blas``, without the rest of ``scipy.linalg``, which takes three times as long."""
+    name = "scipy.linalg.cython_blas"
+    if name in sys.modules or "scipy.linalg" in sys.modules:
+        return import_module(name)
+    import scipy
+    spec = PathFinder.find_spec(name, [os.path.join(p, "linalg") for p in scipy.__path__])
+    if spec is None:
+        return import_module(name)
+    module = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except ImportError:
+        return import_module(name)
+    sys.modules.pop(name, None)         # a later import gets the same module, and binds it in its package
+    return module
+
+
+def signature(text, precision):
+    """``"cciiixx..."``: one letter an argument (character, integer, number of this precision); ``?`` for anything else."""
+    if not text.startswith("void (") or not text.endswith(")"):
+        return "?"
+    letters = ""
+    for argument in text[6:-1].split(","):
+        kind = argument.strip().removesuffix("*").strip()
+        if kind in ("char", "int"):
+            letters += kind[0]
+        else:
+            letters += "x" if kind.endswith(KINDS[precision]) else "?"
+    return letters
+
+
+cdef void *routine(object module, str precision, str name, str expected) except NULL:
+    """Pointer to one routine, its signature checked."""
+    capsule = module.__pyx_capi__.get(precision + name)
+    if capsule is not None:
+        text = PyCapsule_GetName(capsule)
+        if signature(text.decode(), precision) == expected:
+            return PyCapsule_GetPointer(capsule, text)
+    raise UnsupportedError(f"SciPy exports {precision}{name} not at all or with an unknown signature; install a SciPy release "
+                           "whose BLAS has 32-bit integers", op="matmul", engine="cpu")
+
+
+cdef int load_blas() except -1:
+    global loaded
+    cdef int dtype
+    if loaded:
+        return 0
+    module = blas_module()
+    for dtype, precision in ((D_F32, "s"), (D_F64, "d"), (D_C64, "c"), (D_C128, "z")):
+        gemm[dtype] = <gemm_t> routine(module, precision, "gemm", "cciiixxixixxi")
+        gemv[dtype] = <gemv_t> routine(module, precision, "gemv", "ciixxixixxi")
+    loaded = True
+    return 0
