@@ -1,14 +1,12 @@
 """Derivatives over a recorded trace: backward, grad, vjp, jvp, and the gradient slots of leaves."""
 
-from cpython.exc cimport PyErr_CheckSignals
-
 from .abi cimport *
-from .eager cimport EagerTensor, as_operand, apply2, check, computed_in, scalar_like
+from .eager cimport EagerTensor, alias, apply2, as_operand, check, computed_in, constant_value, scalar_like
 from .memory cimport *
-from .node cimport CAPTURED, IS_LEAF, Leaf, Node
+from .node cimport CAPTURED, IS_LEAF, Leaf, Node, node_drop
 from .optable cimport Op, dtype_object
 from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session, thread_state
-from .sweep cimport Sweep, conform, forward, reverse, start, zeros_of
+from .sweep cimport Sweep, breathe, forward, reverse, settled, start
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
 
@@ -77,14 +75,22 @@ cdef EagerTensor leaf_handle(Leaf *f, EagerRuntime rt):
 
 cdef Gradients run_backward(EagerTensor y, EagerTensor seed):
     """Sweep from y, then commit to the slots of all reached leaves at once."""
-    cdef Sweep s = start(y.rt, False)
+    cdef Node *root = y.node
+    root.refs += 1                      # other code may rebind the handle meanwhile
+    try:
+        return sweep_from(root, y.rt, seed)
+    finally:
+        node_drop(root)
+
+
+cdef Gradients sweep_from(Node *root, EagerRuntime rt, EagerTensor seed):
+    cdef Sweep s = start(rt, False)
     cdef Py_ssize_t slot, k
     cdef Node *n
     cdef EagerTensor g
-    cdef list grads = []
-    cdef int beat = 0
-    s.accumulate(s.visit(y.node), seed)
-    leaves = []
+    cdef list grads = [], leaves = []
+    cdef Py_ssize_t beat = 0
+    s.accumulate(s.visit(root), seed)
     while s.heap_n:
         slot = s.pop()
         n = s.items[slot].node
@@ -93,11 +99,11 @@ cdef Gradients run_backward(EagerTensor y, EagerTensor seed):
             continue
         if n.flags & IS_LEAF:
             leaves.append(slot)
-            grads.append(g)
+            g = settled(g)
+            grads.append(g if (<PyObject *> g).ob_refcnt == 1 else alias(g, NULL))
             continue
         beat += 1
-        if beat & 31 == 0 or g.v.meta.size > 4096:
-            PyErr_CheckSignals()
+        breathe(beat, g.v.meta.size)
         s.pull_back(n, g, False)
     return commit(s, leaves, grads)
 
@@ -118,10 +124,12 @@ cdef Gradients commit(Sweep s, list leaves, list grads):
         again = False
         for i in range(n):
             f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
-            if totals[i] is None or f.grad.buf != slot_buffer(olds[i]):
+            if totals[i] is None or changed(f, <EagerTensor> olds[i]):
                 olds[i] = slot_tensor(f, s.rt)
-                totals[i] = grads[i] if olds[i] is None else apply2(Op.ADD, <EagerTensor> olds[i], <EagerTensor> grads[i])
-                again = olds[i] is not None
+                totals[i] = grads[i]
+                if olds[i] is not None:
+                    totals[i] = apply2(Op.ADD, <EagerTensor> olds[i], <EagerTensor> grads[i])
+                    again = True
     for i in range(n):
         f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
         total = <EagerTensor> totals[i]
@@ -130,8 +138,10 @@ cdef Gradients commit(Sweep s, list leaves, list grads):
     return out
 
 
-cdef Buffer *slot_buffer(EagerTensor old) noexcept:
-    return NULL if old is None else old.v.buf
+cdef bint changed(Leaf *f, EagerTensor old) noexcept:
+    if old is None:
+        return f.grad.meta != NULL
+    return f.grad.buf != old.v.buf or f.grad.data != old.v.data
 
 
 cdef EagerTensor slot_tensor(Leaf *f, EagerRuntime rt):
@@ -162,17 +172,19 @@ cdef list tensors(object x, str argument, EagerRuntime rt):
 
 
 cdef EagerTensor matching(object c, EagerTensor y, str argument):
-    """A cotangent or tangent for y: equal shape and dtype; array-likes and Python scalars are taken over."""
+    """A cotangent or tangent for y: equal shape and dtype; Python numbers and lists of them are converted, arrays copied."""
     cdef EagerTensor t
-    if not isinstance(c, EagerTensor) and y.v.meta.rank == 0 and isinstance(c, (int, float)):
-        t = scalar_like(y, float(c))
-    else:
+    if isinstance(c, EagerTensor):
         t = as_operand(c, y.rt)
+    elif y.v.meta.rank == 0 and (type(c) is float or type(c) is int):
+        t = scalar_like(y, c)
+    else:
+        t = constant_value(y.rt, c, -1, True)
     if not same_shape(t.v.meta, y.v.meta):
         raise ShapeMismatchError(f"the {argument} has shape {t.shape}, but its primal has {y.shape}; reshape it",
                                  argument=argument, expected=y.shape, actual=t.shape)
     if t.v.meta.dtype != y.v.meta.dtype:
-        if isinstance(c, EagerTensor):
+        if hasattr(c, "dtype") or is_complex(t.v.meta.dtype) and not is_complex(y.v.meta.dtype):
             raise DTypeMismatchError(f"the {argument} has dtype {t.dtype}, but its primal has {y.dtype}; use astype()",
                                      argument=argument, expected=y.dtype, actual=t.dtype)
         t = computed_in(t, y.v.meta.dtype)
@@ -205,8 +217,9 @@ cdef object single(list found, object like):
 cdef int all_active(list found, str op) except -1:
     for i, t in enumerate(found):
         if t is None:
-            raise ValidationError(f"{op}: wrt[{i}] is inactive: no output depends on it through tracked operations; "
-                                  f"use {op}_optional to get None for it", op=op, argument="wrt")
+            what = f"output[{i}] depends on no wrt" if op == "jvp" else f"wrt[{i}] is inactive: no output depends on it"
+            raise ValidationError(f"{op}: {what} through tracked operations; use {op}_optional to get None for it",
+                                  op=op, argument="wrt")
     return 0
 
 
@@ -377,7 +390,7 @@ def backward(EagerTensor self, engine=None):
 def backward_with(EagerTensor self, cotangent, engine=None):
     """The same as `backward`, from an explicit cotangent of this tensor's shape and dtype."""
     check(self)
-    return swept(self, matching(cotangent, self, "cotangent"), engine)
+    return swept(self, alias(matching(cotangent, self, "cotangent"), NULL), engine)
 
 
 def clear_grad(EagerTensor self):

@@ -33,9 +33,11 @@ cdef class Sweep:
     cdef int collect(self, list outputs, list targets) except -1
     cdef int sort(self) except -1
 
+cdef int breathe(Py_ssize_t beat, Py_ssize_t size) except -1     # between two nodes: signals, other threads
 cdef EagerTensor conform(EagerTensor c, Meta *m)        # a cotangent with the shape and dtype of its primal
 
 cdef Sweep start(EagerRuntime rt, bint traced)
+cdef EagerTensor settled(EagerTensor t)                 # a result that outlives the sweep: dense memory of this library
 cdef list reverse(Sweep s, list outputs, list targets, list cotangents)
 cdef list forward(Sweep s, list outputs, list targets, list tangents)
 cdef EagerTensor zeros_of(EagerTensor y)

@@ -13,17 +13,59 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from .eager cimport apply1, apply2, cast, fresh
+from .eager cimport alias, apply1, apply2, cast, emit1, fresh
 from .engine cimport ExecutionEngine
 from .memory cimport *
+from .node cimport IS_LEAF
 from .optable cimport Op
 from .rule cimport apply_jvp, apply_vjp
-from .state cimport engine_for
+from .state cimport engine_for, thread_state
 from tenferro._ops.reduce cimport sum_to
 from tenferro._ops.structure cimport broadcast_like
 
 cdef unsigned int last_id = 0
 cdef bint marking = False
+
+
+cdef int breathe(Py_ssize_t beat, Py_ssize_t size) except -1:
+    if beat & 31 == 0 or size > 4096:
+        PyErr_CheckSignals()
+        if beat & 1023 == 512:
+            with nogil:                 # lets waiting threads run
+                pass
+    return 0
+
+
+cdef EagerTensor settled(EagerTensor t):
+    if t.v.meta.flags & DENSE and not t.v.buf.flags & BORROWED:
+        return t
+    return emit1(Op.COPY, t, NULL, meta_like(t.v.meta, t.v.meta.dtype))
+
+
+cdef EagerTensor result(PyObject *value):
+    """What a sweep returns: a handle of its own, untracked inside no_grad."""
+    cdef EagerTensor t = <EagerTensor> value, u
+    if t.node != NULL and thread_state().no_grad:
+        t = alias(t, NULL)
+    u = settled(t)
+    if u is not t or value.ob_refcnt == 2:      # the sweep's reference and t
+        return u
+    if t.node != NULL and t.node.flags & IS_LEAF:
+        return emit1(Op.COPY, t, NULL, meta_like(t.v.meta, t.v.meta.dtype))
+    if t.node != NULL:
+        t.node.refs += 1
+    return alias(t, t.node)
+
+
+cdef list held(list outputs):
+    """Handles of a sweep's own, so that its graph outlives whatever other code does to the caller's."""
+    cdef EagerTensor y
+    cdef list own = []
+    for y in outputs:
+        if y.node != NULL:
+            y.node.refs += 1
+        own.append(alias(y, y.node))
+    return own
 
 
 cdef EagerTensor conform(EagerTensor c, Meta *m):
@@ -189,7 +231,7 @@ cdef class Sweep:
         cdef int i
         for i in range(n.n_in):
             p = n.ins[i]
-            if p == NULL:
+            if p == NULL or not is_inexact(p.meta.dtype):
                 continue
             slot = self.find(p) if active_only else self.visit(p)
             if active_only and (slot < 0 or not self.items[slot].active):
@@ -270,6 +312,7 @@ cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
     cdef EagerTensor y, c, g
     cdef Node *n
     cdef list found = []
+    outputs = held(outputs)
     s.collect(outputs, targets)
     for y, c in zip(outputs, cotangents):
         slot = s.find(y.node) if y.node != NULL else -1
@@ -284,9 +327,9 @@ cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
             continue
         g = <EagerTensor> s.items[i].value if s.items[i].active == 2 else s.take(i)
         if n.n_in:
-            if i & 31 == 0 or g.v.meta.size > 4096:
-                PyErr_CheckSignals()
+            breathe(i, g.v.meta.size)
             s.pull_back(n, g, True)
+    g = c = None
     for y in targets:
         slot = s.find(y.node) if y.node != NULL else -1
         if slot < 0:
@@ -294,7 +337,7 @@ cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
         elif s.items[slot].value == NULL:
             found.append(zeros_of(y))
         else:
-            found.append(<EagerTensor> s.items[slot].value)
+            found.append(result(s.items[slot].value))
     return found
 
 
@@ -306,6 +349,7 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
     cdef int k
     cdef Ctx ctx = s.ctx
     cdef list found = []
+    outputs = held(outputs)
     s.collect(outputs, targets)
     for y, t in zip(targets, tangents):
         slot = s.find(y.node) if y.node != NULL else -1
@@ -315,8 +359,9 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
         n = s.items[i].node
         if not s.items[i].active:
             continue
-        if i & 31 == 0 or n.meta.size > 4096:
-            PyErr_CheckSignals()
+        if not is_inexact(n.meta.dtype):
+            continue
+        breathe(i, n.meta.size)
         total = None
         for k in range(n.n_in):
             slot = s.find(n.ins[k]) if n.ins[k] != NULL else -1
@@ -329,6 +374,7 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
                 total = t if total is None else apply2(Op.ADD, total, t)
         if total is not None:
             s.accumulate(i, extend(total, n.meta))
+    t = total = None
     for y in outputs:
         slot = s.find(y.node) if y.node != NULL else -1
         if slot < 0 or not s.items[slot].active:
@@ -336,7 +382,7 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
         elif s.items[slot].value == NULL:
             found.append(zeros_of(y))
         else:
-            found.append(<EagerTensor> s.items[slot].value)
+            found.append(result(s.items[slot].value))
     return found
 
 
