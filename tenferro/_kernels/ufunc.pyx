@@ -51,7 +51,7 @@ cdef int set_loop(int op, int dtype, loop_t fn, void *data, int result) except -
 
 
 def lookup(int op):
-    """Fill the loops and dtype rules of an operation from its ufunc: for each dtype the first loop that takes it safely."""
+    """Fill the loops and dtype rules of an operation from its ufunc; dtypes without a loop use the first that takes them safely."""
     cdef PyUFuncObject *u
     cdef int t, k, j, n, code
     ufunc = optable.loop_source(op)
@@ -67,12 +67,12 @@ def lookup(int op):
         if loops[op][code].fn == NULL:
             set_loop(op, code, u.functions[t], NULL if u.data == NULL else u.data[t], code_of[u.types[t * n + n - 1]])
     for code in range(13):
-        k = -1
-        for t in range(u.ntypes):
-            j = code_of[u.types[t * n]]
-            if j >= 0 and loops[op][j].fn != NULL and (j == code or np.can_cast(dtype_object(code), dtype_object(j))):
+        k = code if loops[op][code].fn != NULL else -1
+        j = 0
+        while k < 0 and j < 13:
+            if loops[op][j].fn != NULL and np.can_cast(dtype_object(code), dtype_object(j)):
                 k = j
-                break
+            j += 1
         ops[op].compute[code] = k
         if k >= 0:
             ops[op].result[k] = loops[op][k].result
