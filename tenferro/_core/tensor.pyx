@@ -381,7 +381,7 @@ cdef class Tensor:
     Made by `from_vec_col_major`, `from_numpy`, and by the members of eager tensors that hand out their value.
     """
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         raise TypeError("make tensors with Tensor.from_numpy or Tensor.from_vec_col_major")
 
     def __dealloc__(self):
