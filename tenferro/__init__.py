@@ -1,8 +1,49 @@
-"""Strided tensors with eager reverse- and forward-mode differentiation."""
+"""Eager tensors with automatic differentiation on exchangeable execution engines.
+
+The module itself is the array namespace: ``import tenferro as tfr``, then ``tfr.variable``, ``tfr.exp``, ``tfr.einsum``, ...
+"""
 
 import os
 
+import numpy as _np
+
+from . import errors
+from ._core.caches import AdContext, CacheLimits, CacheStats
+from ._core.derivative import Gradients
+from ._core.eager import EagerTensor
+from ._core.engine import ExecutionEngine
+from ._core.handles import constant, variable
+from ._core.state import (
+    ContextId,
+    EagerRuntime,
+    EagerSession,
+    default_engine,
+    default_runtime,
+    no_grad,
+    session,
+    set_default_engine,
+)
+from ._core.tensor import Tensor
+from ._creation import *
+from ._creation import __all__ as _creation
+from .operations import PUBLIC as _PUBLIC
+from .rules import load as _load_rules
+from ._methods import install as _install
+
 __version__ = "0.1.0"
+
+_load_rules()
+_install()
+globals().update(_PUBLIC)
+
+bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128 = (
+    _np.dtype(_name) for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
+                                   "float64", "complex64", "complex128"))
+e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
+
+__all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
+           "ExecutionEngine", "Gradients", "Tensor", "constant", "default_engine", "default_runtime", "errors", "get_include",
+           "no_grad", "session", "set_default_engine", "variable", *_creation, *_PUBLIC]
 
 
 def get_include() -> str:

@@ -3,7 +3,7 @@
 from tenferro._core.abi cimport *
 from tenferro._core.engine cimport ExecutionEngine, kernel_table
 from tenferro._core.optable cimport Op, OpDef, ops
-from tenferro._kernels cimport copy, reduce, ufunc
+from tenferro._kernels cimport along, contract, copy, index, loops, moments, reduce, scan, special, structure, ufunc
 
 from tenferro._core import optable
 
@@ -25,14 +25,57 @@ cdef class CpuEngine(ExecutionEngine):
         return CpuEngine()
 
 
+cdef class Table:
+    """The kernels of all CPU engines."""
+
+    cdef int register(self, int op, kernel_t fn, int abi) except -1:
+        table[op] = fn
+        return 0
+
+
 def _fill():
-    cdef CpuEngine e = CpuEngine()
-    for op, n, kind, loops, flags in optable.ROWS:
+    cdef Table e = Table()
+    for op, n, kind, source, flags in optable.ROWS:
         if kind == "like":
             e.register(op, ufunc.elementwise, ENGINE_ABI)
-    e.register(Op.REDUCE_SUM, reduce.reduce, ENGINE_ABI)
+    for op in (Op.RSQRT, Op.SECH2, Op.ASIN_SLOPE, Op.ATANH_SLOPE, Op.DIRECTION, Op.SHARE):
+        e.register(op, ufunc.elementwise, ENGINE_ABI)
+    for op in (Op.ABSORB_MUL, Op.ABSORB_BOTH, Op.ABSORB_DIV, Op.REAL, Op.IMAG, Op.COMPLEX, Op.ANGLE, Op.WHERE, Op.CLAMP):
+        e.register(op, ufunc.elementwise, ENGINE_ABI)
+    e.register(Op.POW, loops.power, ENGINE_ABI)
+    e.register(Op.CONVERT, loops.convert, ENGINE_ABI)
+    e.register(Op.POLYGAMMA, special.polygamma, ENGINE_ABI)
+    for op in (Op.REDUCE_SUM, Op.REDUCE_PROD, Op.REDUCE_MAX, Op.REDUCE_MIN, Op.REDUCE_MEAN, Op.ANY, Op.ALL):
+        e.register(op, reduce.reduce, ENGINE_ABI)
+    e.register(Op.REDUCE_VAR, moments.variance, ENGINE_ABI)
+    e.register(Op.REDUCE_STD, moments.variance, ENGINE_ABI)
+    e.register(Op.LOGSUMEXP, moments.logsumexp, ENGINE_ABI)
+    e.register(Op.COUNT_NONZERO, moments.count_nonzero, ENGINE_ABI)
+    e.register(Op.CUMSUM, scan.cumulate, ENGINE_ABI)
+    e.register(Op.CUMPROD, scan.cumulate, ENGINE_ABI)
+    e.register(Op.LINEAR_SCAN, scan.linear_scan, ENGINE_ABI)
+    e.register(Op.SHIFT, scan.shift, ENGINE_ABI)
+    e.register(Op.ARGMAX, scan.arg_extreme, ENGINE_ABI)
+    e.register(Op.ARGMIN, scan.arg_extreme, ENGINE_ABI)
     e.register(Op.COPY, copy.copy, ENGINE_ABI)
     e.register(Op.CAST, copy.cast, ENGINE_ABI)
+    e.register(Op.UNSLICE, structure.unslice, ENGINE_ABI)
+    e.register(Op.DYNAMIC_SLICE, structure.dynamic_slice, ENGINE_ABI)
+    e.register(Op.DYNAMIC_UNSLICE, structure.dynamic_unslice, ENGINE_ABI)
+    e.register(Op.PAD, structure.pad, ENGINE_ABI)
+    e.register(Op.CONCATENATE, structure.concatenate, ENGINE_ABI)
+    e.register(Op.TRIL, structure.triangle, ENGINE_ABI)
+    e.register(Op.TRIU, structure.triangle, ENGINE_ABI)
+    e.register(Op.EMBED_DIAG, structure.embed_diag, ENGINE_ABI)
+    e.register(Op.TAKE, index.take, ENGINE_ABI)
+    e.register(Op.TAKE_ADD, index.take_add, ENGINE_ABI)
+    e.register(Op.SCATTER, index.scatter, ENGINE_ABI)
+    e.register(Op.SCATTER_ADD, index.scatter, ENGINE_ABI)
+    e.register(Op.TAKE_ALONG_AXIS, along.along_axis, ENGINE_ABI)
+    e.register(Op.ALONG_AXIS_ADD, along.along_axis, ENGINE_ABI)
+    e.register(Op.INDEX_SET, along.index_set, ENGINE_ABI)
+    e.register(Op.FLAT_INDEX, along.flat_index, ENGINE_ABI)
+    e.register(Op.CONTRACT, contract.contract, ENGINE_ABI)
 
 
 _fill()

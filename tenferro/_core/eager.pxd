@@ -42,6 +42,7 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype)              # not record
 cdef EagerTensor cast(EagerTensor x, int dtype)                     # recorded; x itself if it has the dtype
 cdef EagerTensor binary(int op, object a, object b)
 cdef EagerTensor unary(int op, object x)
+cdef EagerTensor weak_scalar(object x, int dtype)                   # None if x is no Python scalar; without a runtime
 
 ctypedef struct Hooks:              # operators whose operations live in modules above this one
     PyObject *getitem

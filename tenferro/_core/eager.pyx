@@ -213,7 +213,7 @@ cdef int finish(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
     cdef int i
     for i in range(n):
         if nodes[i] != NULL:
-            if ops[op].has_rules and recording():
+            if ops[op].recorded and recording() and is_inexact(t.v.meta.dtype):
                 record(op, t, n, nodes, ins, p)
             return 0
     return 0
@@ -309,7 +309,7 @@ cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
         return apply1_general(op, x, p)
     t = fresh(x.rt, meta_ref(m))
     execute(op, x.rt, &x.v, 1, &t.v, NULL)
-    if x.node != NULL and d.has_rules and recording():
+    if x.node != NULL and d.recorded and recording():
         record1(d, t, x, NULL)
     return t
 
@@ -323,7 +323,7 @@ cdef EagerTensor apply1_general(int op, EagerTensor x, Params *p):
         y = computed_in(x, c)
         t = fresh(x.rt, meta_like(x.v.meta, ops[op].result[c]))
         execute(op, x.rt, &y.v, 1, &t.v, p)
-        if x.node != NULL and ops[op].has_rules and recording():
+        if x.node != NULL and ops[op].recorded and recording() and is_inexact(t.v.meta.dtype):
             record1(&ops[op], t, x, p)
         return t
     finally:
@@ -352,7 +352,7 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
     args[0] = x.v
     args[1] = y.v
     execute(op, t.rt, args, 2, &t.v, NULL)
-    if (x.node != NULL or y.node != NULL) and d.has_rules and recording():
+    if (x.node != NULL or y.node != NULL) and d.recorded and recording():
         record2(d, t, x, y)
     return t
 
@@ -672,7 +672,7 @@ cdef class EagerTensor:
     __array_ufunc__ = None              # NumPy's operators leave mixed expressions to this class
     __array_priority__ = 1000.0
 
-    def __init__(self):
+    def __init__(self, *args, **kwargs):
         raise TypeError("make eager tensors with tenferro.variable, tenferro.constant or a runtime")
 
     def __dealloc__(self):
@@ -798,6 +798,7 @@ cdef class EagerTensor:
         check(self)
         cdef Meta *m = self.v.meta
         cdef tuple out = PyTuple_New(m.rank)
+        cdef object n
         cdef int i
         for i in range(m.rank):
             n = m.dims[i]

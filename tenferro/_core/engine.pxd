@@ -3,7 +3,8 @@
 from .abi cimport *
 
 cdef class ExecutionEngine:
-    cdef kernel_t *kernels          # one per operation, shared by the engines of a class
+    cdef kernel_t *kernels          # one per operation, shared by the engines of a class unless `private`
+    cdef bint private               # this engine has registered kernels of its own
     cdef int space                  # the memory space that the kernels reach
     cdef readonly str name
     cdef readonly str kind

@@ -1,10 +1,11 @@
 """The engine contract: an engine runs one operation at a time on the memory that it reaches."""
 
-from libc.stdlib cimport malloc
-from libc.string cimport memset
+from cpython.pycapsule cimport PyCapsule_GetPointer
+from libc.stdlib cimport free, malloc
+from libc.string cimport memcpy
 
 from ..errors import EngineError, UnsupportedError
-from .optable cimport op_name
+from .optable cimport op_name, op_number
 
 
 cdef int missing(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
@@ -28,7 +29,7 @@ cdef class ExecutionEngine:
 
     An engine has a ``name``, a ``kind`` and a ``context_id`` that identifies its memory space. A runtime accepts one
     identity per kind; all engines of host memory share theirs. A compiled engine registers a C function for each operation
-    (signature ``kernel_t`` in ``tenferro/_core/abi.pxd``).
+    (signature ``kernel_t`` in ``tenferro/_core/abi.pxd``); an operation without one raises ``UnsupportedError``.
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -38,13 +39,50 @@ cdef class ExecutionEngine:
         self.context_id = "host"
         self.kernels = _empty
 
+    def __init__(self, str name not None="host", str kind not None="host", context_id="host"):
+        self.name = name
+        self.kind = kind
+        self.context_id = context_id
+
+    def __dealloc__(self):
+        if self.private:
+            free(self.kernels)
+
     cdef int register(self, int op, kernel_t fn, int abi) except -1:
-        """Register a kernel in this engine's table, which its class must have made by ``kernel_table()``."""
+        """Register a kernel for this engine alone."""
+        cdef kernel_t *table
         if abi != ENGINE_ABI:
             raise EngineError(f"the engine '{self.name}' was built for engine ABI {abi}, this tenferro has {ENGINE_ABI}; "
                               "rebuild the engine against the installed tenferro", engine=self.name)
+        if not self.private:
+            table = kernel_table()
+            memcpy(table, self.kernels, MAX_OPS * sizeof(kernel_t))
+            self.kernels = table
+            self.private = True
         self.kernels[op] = fn
         return 0
+
+    def register_kernel(self, op, kernel, int abi):
+        """Register a C function for one operation of this engine.
+
+        Parameters
+        ----------
+        op : str
+            Name of the operation.
+        kernel : capsule
+            ``PyCapsule`` named ``"tenferro.kernel"`` around a function of type ``kernel_t``.
+        abi : int
+            The ``ENGINE_ABI`` that the function was compiled with.
+
+        Raises
+        ------
+        EngineError
+            The ABI is not that of this library; the message names both.
+        ValidationError
+            There is no such operation.
+        """
+        cdef int k = op_number(op)
+        self.register(k, <kernel_t> PyCapsule_GetPointer(kernel, "tenferro.kernel"), abi)
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r}>"

@@ -55,11 +55,13 @@ cdef inline void value_copy(Value *dst, const Value *src) noexcept:
         dst.buf.refs += 1
 
 cdef inline void value_drop(Value *v) noexcept:
-    meta_drop(v.meta)
-    buffer_drop(v.buf)
+    cdef Meta *m = v.meta
+    cdef Buffer *b = v.buf
     v.meta = NULL
     v.buf = NULL
     v.data = NULL
+    meta_drop(m)
+    buffer_drop(b)          # may run foreign code: the value is empty by then
 
 cdef inline int value_alloc(Value *v, Meta *m) except -1:
     """Fresh memory for the (dense) metadata m, whose reference is stolen, also on error."""

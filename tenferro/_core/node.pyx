@@ -51,6 +51,7 @@ cdef Leaf *leaf_new(const Value *value) except NULL:
     value_copy(&f.value, value)
     f.grad.meta = NULL
     f.grad.buf = NULL
+    f.grad.data = NULL
     f.prev = NULL
     f.next = NULL
     f.handles = NULL

@@ -10,7 +10,7 @@ cpdef enum Op:
     # analytic
     EXP, EXPM1, EXP2, LOG, LOG1P, LOG2, LOG10, SQRT, RSQRT, CBRT, SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SINH, COSH, TANH
     ASINH, ACOSH, ATANH, ERF, ERFC, LGAMMA, DIGAMMA, POLYGAMMA, LOGADDEXP, HYPOT
-    SECH2, DIRECTION, SHARE
+    SECH2, ASIN_SLOPE, ATANH_SLOPE, DIRECTION, SHARE        # derivatives that have no name
     # compare, select, rounding
     EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT
     ISFINITE, ISNAN, ISINF, MAXIMUM, MINIMUM, WHERE, CLAMP, FLOOR, CEIL, ROUND, TRUNC
@@ -46,7 +46,7 @@ ctypedef struct OpDef:
     int id
     int n_in            # -1: any number
     int flags
-    int has_rules
+    int recorded                    # results of tracked inputs are tracked
     signed char compute[13]         # dtype in which inputs of a dtype are computed; -1: not defined
     signed char result[13]          # dtype of the result for a *computing* dtype
     unsigned char needs[8]          # saved values that the rules for argument i use (argument 7: all of an n-ary one)

@@ -34,7 +34,8 @@ ROWS = (
     (Op.LGAMMA, 1, "like", "special.loggamma", POLES), (Op.DIGAMMA, 1, "like", "special.digamma", POLES),
     (Op.POLYGAMMA, 1, "float", None, POLES), (Op.LOGADDEXP, 2, "like", "logaddexp", POLES),
     (Op.HYPOT, 2, "like", "hypot", POLES),
-    (Op.SECH2, 1, "float", None, POLES), (Op.DIRECTION, 2, "float", None, POLES), (Op.SHARE, 2, "float", None, POLES),
+    (Op.SECH2, 1, "float", None, POLES), (Op.ASIN_SLOPE, 1, "float", None, POLES), (Op.ATANH_SLOPE, 1, "float", None, POLES),
+    (Op.DIRECTION, 2, "float", None, POLES), (Op.SHARE, 2, "float", None, POLES),
     (Op.EQUAL, 2, "like", "equal", ZERO), (Op.NOT_EQUAL, 2, "like", "not_equal", ZERO), (Op.LESS, 2, "like", "less", ZERO),
     (Op.LESS_EQUAL, 2, "like", "less_equal", ZERO), (Op.GREATER, 2, "like", "greater", ZERO),
     (Op.GREATER_EQUAL, 2, "like", "greater_equal", ZERO), (Op.LOGICAL_AND, 2, "like", "logical_and", ZERO),
@@ -76,6 +77,7 @@ def _fill_row(op, int n_in, str kind, str loops, int flags):
     d.id = op
     d.n_in = n_in
     d.flags = flags
+    d.recorded = not flags & ZERO
     name = op.name.lower()
     _names.append(name)
     d.name = <PyObject *> name

@@ -44,7 +44,7 @@ cdef int rule(int op, int arg, rule_t vjp, rule_t jvp, int needs) except -1:
     ops[op].vjp[arg] = <void *> vjp
     ops[op].jvp[arg] = <void *> jvp
     ops[op].needs[arg] = needs
-    ops[op].has_rules = 1
+    ops[op].recorded = 1
     return 0
 
 
@@ -52,7 +52,7 @@ cdef int derivative(int op, int arg, local_t d, int needs) except -1:
     """Set the local derivative of a holomorphic elementwise function, from which both modes follow."""
     ops[op].local[arg] = <void *> d
     ops[op].needs[arg] = needs
-    ops[op].has_rules = 1
+    ops[op].recorded = 1
     return 0
 
 

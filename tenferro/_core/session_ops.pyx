@@ -1,0 +1,63 @@
+"""Operations as methods of a session, which run on that session's engine wherever they are called."""
+
+from .abi cimport *
+from .state cimport EagerSession, close_session, install, open_session, thread_state
+
+from ..errors import RuntimeStateError
+
+
+cdef class SessionCall:
+    """One operation bound to a session."""
+    cdef EagerSession session
+    cdef readonly object __wrapped__
+
+    def __call__(self, *args, **kwargs):
+        cdef EagerSession s
+        if self.session.closed or self.session.runtime is None:
+            raise RuntimeStateError("the session has ended; open a new one", op=self.__wrapped__.__name__)
+        if thread_state().session == <PyObject *> self.session:
+            return self.__wrapped__(*args, **kwargs)
+        s = open_session(self.session.runtime, self.session.engine)
+        try:
+            return self.__wrapped__(*args, **kwargs)
+        finally:
+            close_session(s)
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
+
+    def __repr__(self):
+        return f"<operation {self.__wrapped__.__name__} of {self.session!r}>"
+
+
+cdef class SessionOperation:
+    """Descriptor that binds an operation to the session it is read from."""
+    cdef readonly object __wrapped__
+
+    def __init__(self, f):
+        self.__wrapped__ = f
+
+    def __get__(self, obj, owner):
+        if obj is None:
+            return self
+        cdef SessionCall c = SessionCall.__new__(SessionCall)
+        c.session = <EagerSession?> obj
+        c.__wrapped__ = self.__wrapped__
+        return c
+
+    @property
+    def __doc__(self):
+        return self.__wrapped__.__doc__
+
+
+def install_session_operations(dict table):
+    """Make every operation of a table (name -> function) a method of `EagerSession`."""
+    for name, f in table.items():
+        install(EagerSession, name, SessionOperation(f))
+
+
+def install_methods(type cls, dict table):
+    """Add functions, properties and other descriptors to an extension type."""
+    for name, f in table.items():
+        install(cls, name, f)
