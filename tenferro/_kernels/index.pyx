@@ -1,0 +1,293 @@
+"""Gathers and scatters along index arrays.
+
+An index array becomes two tables of byte offsets, one into the indexed tensor and one into the tensor that carries an
+element (or a block of elements) for each index; what remains is moving or adding elements between the two.
+"""
+
+from libc.string cimport memcpy, memset
+
+from tenferro._core.memory cimport *
+from tenferro._core.optable cimport Op, op_name
+from . cimport copy as copies
+from .ufunc cimport NOGIL_SIZE, coalesce
+
+from tenferro.errors import AxisError, OutOfMemoryError
+
+# Moves or adds n elements to dst from src, at the offsets of two tables or in two strides.
+ctypedef void (*table_t)(char *dst, const char *src, Py_ssize_t n, const Py_ssize_t *to,
+                         const Py_ssize_t *at) noexcept nogil
+ctypedef void (*row_t)(char *dst, const char *src, Py_ssize_t n, Py_ssize_t to, Py_ssize_t at) noexcept nogil
+
+ctypedef struct Mover:
+    table_t table
+    row_t row
+    int itemsize
+
+cdef int out_of_range(int op, Py_ssize_t index, Py_ssize_t size, Py_ssize_t axis) except -1:
+    name = "index" if op == Op.FLAT_INDEX else op_name(op)
+    where = "the flattened tensor" if axis < 0 else f"axis {axis}"
+    legal = f"use -{size} to {size - 1}" if size else "nothing can be taken from an empty axis"
+    raise AxisError(f"{name}: index {index} is out of bounds for {where} of size {size}; {legal}", op=name,
+                    argument="indices", expected=f"-{size} <= index < {size}", actual=index)
+
+
+# ---- elements --------------------------------------------------------------------------------------------------------
+
+cdef void set_table(word *dst, const char *src, Py_ssize_t n, const Py_ssize_t *to,
+                    const Py_ssize_t *at) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(n):
+        (<word *> (<char *> dst + to[j]))[0] = (<const word *> (src + at[j]))[0]
+
+
+cdef void set_row(word *dst, const char *src, Py_ssize_t n, Py_ssize_t to, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t j
+    if to == sizeof(word) and at == sizeof(word):
+        memcpy(dst, src, n * sizeof(word))
+        return
+    for j in range(n):
+        (<word *> (<char *> dst + j * to))[0] = (<const word *> (src + j * at))[0]
+
+
+cdef void add_table(number *dst, const char *src, Py_ssize_t n, const Py_ssize_t *to,
+                    const Py_ssize_t *at) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef number *y
+    for j in range(n):
+        y = <number *> (<char *> dst + to[j])
+        y[0] = y[0] + (<const number *> (src + at[j]))[0]
+
+
+cdef void add_row(number *dst, const char *src, Py_ssize_t n, Py_ssize_t to, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t j
+    cdef number *y
+    if to == sizeof(number) and at == sizeof(number):
+        for j in range(n):
+            dst[j] = dst[j] + (<const number *> src)[j]
+        return
+    for j in range(n):
+        y = <number *> (<char *> dst + j * to)
+        y[0] = y[0] + (<const number *> (src + j * at))[0]
+
+
+cdef void or_table(char *dst, const char *src, Py_ssize_t n, const Py_ssize_t *to, const Py_ssize_t *at) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(n):
+        dst[to[j]] = dst[to[j]] | src[at[j]]
+
+
+cdef void or_row(char *dst, const char *src, Py_ssize_t n, Py_ssize_t to, Py_ssize_t at) noexcept nogil:
+    cdef Py_ssize_t j
+    for j in range(n):
+        dst[j * to] = dst[j * to] | src[j * at]
+
+
+cdef Mover setter(int itemsize) noexcept:
+    cdef Mover m
+    m.itemsize = itemsize
+    if itemsize == 1:
+        m.table, m.row = <table_t> set_table[uint8_t], <row_t> set_row[uint8_t]
+    elif itemsize == 2:
+        m.table, m.row = <table_t> set_table[uint16_t], <row_t> set_row[uint16_t]
+    elif itemsize == 4:
+        m.table, m.row = <table_t> set_table[uint32_t], <row_t> set_row[uint32_t]
+    elif itemsize == 8:
+        m.table, m.row = <table_t> set_table[uint64_t], <row_t> set_row[uint64_t]
+    else:
+        m.table, m.row = <table_t> set_table[Pair], <row_t> set_row[Pair]
+    return m
+
+
+cdef Mover adder(const Meta *meta) noexcept:
+    """Integers are added as unsigned ones, which wrap."""
+    cdef Mover m
+    m.itemsize = meta.itemsize
+    if meta.dtype == D_BOOL:
+        m.table, m.row = or_table, or_row
+    elif meta.dtype == D_F32:
+        m.table, m.row = <table_t> add_table[float], <row_t> add_row[float]
+    elif meta.dtype == D_F64:
+        m.table, m.row = <table_t> add_table[double], <row_t> add_row[double]
+    elif meta.dtype == D_C64:
+        m.table, m.row = <table_t> add_table[floatcomplex], <row_t> add_row[floatcomplex]
+    elif meta.dtype == D_C128:
+        m.table, m.row = <table_t> add_table[doublecomplex], <row_t> add_row[doublecomplex]
+    elif meta.itemsize == 1:
+        m.table, m.row = <table_t> add_table[uint8_t], <row_t> add_row[uint8_t]
+    elif meta.itemsize == 2:
+        m.table, m.row = <table_t> add_table[uint16_t], <row_t> add_row[uint16_t]
+    elif meta.itemsize == 4:
+        m.table, m.row = <table_t> add_table[uint32_t], <row_t> add_row[uint32_t]
+    else:
+        m.table, m.row = <table_t> add_table[uint64_t], <row_t> add_row[uint64_t]
+    return m
+
+
+# ---- several axes indexed by one array -------------------------------------------------------------------------------
+
+ctypedef struct Plan:
+    int k                           # indexed axes, merged where possible
+    Py_ssize_t size                 # product of their sizes
+    Py_ssize_t dims[64]
+    Py_ssize_t steps[64]
+    int rank                        # axes that are left
+    Py_ssize_t shape[64]
+    Py_ssize_t strides[2][64]       # of the source, of the destination
+    char *data[2]
+
+
+cdef void make_plan(Plan *p, const Value *whole, const Value *block, int idx_rank, const Params *params,
+                    bint to_block) noexcept nogil:
+    cdef int rank = whole.meta.rank, k = <int> params.v[1], pos = <int> params.v[0], i, j, a
+    cdef unsigned long long named = 0
+    cdef int w = 0 if to_block else 1
+    p.k = 0
+    p.size = 1
+    for i in range(k):
+        a = <int> params.v[2 + i]
+        named |= 1ULL << a
+        p.size *= whole.meta.dims[a]
+        if p.k and p.steps[p.k - 1] == whole.meta.dims[a] * whole.meta.dims[rank + a]:
+            p.dims[p.k - 1] *= whole.meta.dims[a]
+        else:
+            p.dims[p.k] = whole.meta.dims[a]
+            p.k += 1
+        p.steps[p.k - 1] = whole.meta.dims[rank + a]
+    j = 0
+    for i in range(rank):
+        if not (named >> i) & 1:
+            p.shape[j] = whole.meta.dims[i]
+            p.strides[w][j] = whole.meta.dims[rank + i]
+            a = j if j < pos else j + idx_rank
+            p.strides[1 - w][j] = block.meta.dims[block.meta.rank + a]
+            j += 1
+    p.data[w] = whole.data
+    p.data[1 - w] = block.data
+    p.rank = j
+
+
+cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py_ssize_t *whole_at,
+                      Py_ssize_t *block_at, Bad *bad) noexcept nogil:
+    """Byte offsets for every index, in row-major order of the index array."""
+    cdef int rank = idx.meta.rank, i
+    cdef const Py_ssize_t *d = idx.meta.dims
+    cdef const Py_ssize_t *s = idx.meta.dims + rank
+    cdef const Py_ssize_t *b = block.meta.dims + block.meta.rank + pos
+    cdef Py_ssize_t at[64]
+    cdef const char *q = idx.data
+    cdef Py_ssize_t j, f, offset, o = 0
+    memset(at, 0, sizeof(at))
+    for j in range(idx.meta.size):
+        f = (<const int64_t *> q)[0]
+        if f < 0:
+            f += p.size
+        if f < 0 or f >= p.size:
+            bad.found = True
+            bad.index = (<const int64_t *> q)[0]
+            return
+        offset = 0
+        for i in range(p.k - 1, 0, -1):
+            offset += f % p.dims[i] * p.steps[i]
+            f //= p.dims[i]
+        whole_at[j] = offset + f * p.steps[0] if p.k else 0
+        block_at[j] = o
+        for i in range(rank - 1, -1, -1):
+            at[i] += 1
+            q += s[i]
+            o += b[i]
+            if at[i] < d[i]:
+                break
+            at[i] = 0
+            q -= s[i] * d[i]
+            o -= b[i] * d[i]
+
+
+cdef void move(Plan *p, Mover *m, Py_ssize_t n, const Py_ssize_t *to, const Py_ssize_t *at) noexcept nogil:
+    """For every index all elements of its block: block by block where blocks are long rows, else index by index."""
+    cdef int rank = coalesce(2, p.rank, p.shape, p.data, p.strides), outer, i
+    cdef Py_ssize_t length = p.shape[rank - 1] if rank else 1
+    cdef Py_ssize_t count[64]
+    cdef char *src = p.data[0]
+    cdef char *dst = p.data[1]
+    cdef Py_ssize_t j, sa = 0, sb = 0
+    cdef bint rows = rank > 0 and length > n
+    if rank:
+        sa = p.strides[0][rank - 1]
+        sb = p.strides[1][rank - 1]
+        rows = rows or (length * m.itemsize >= 32 and sa == m.itemsize and sb == m.itemsize)
+    outer = rank - 1 if rows else rank
+    memset(count, 0, sizeof(count))
+    while True:
+        if rows:
+            for j in range(n):
+                m.row(dst + to[j], src + at[j], length, sb, sa)
+        else:
+            m.table(dst, src, n, to, at)
+        i = outer - 1
+        while i >= 0:
+            count[i] += 1
+            src += p.strides[0][i]
+            dst += p.strides[1][i]
+            if count[i] < p.shape[i]:
+                break
+            src -= p.strides[0][i] * p.shape[i]
+            dst -= p.strides[1][i] * p.shape[i]
+            count[i] = 0
+            i -= 1
+        if i < 0:
+            return
+
+
+cdef void run(Plan *p, Mover *m, const Value *idx, const Value *block, int pos, Py_ssize_t *table, bint to_block,
+              Bad *bad) noexcept nogil:
+    cdef Py_ssize_t n = idx.meta.size
+    fill_tables(p, idx, block, pos, table, table + n, bad)
+    if not bad.found and block.meta.size:
+        if to_block:
+            move(p, m, n, table + n, table)
+        else:
+            move(p, m, n, table, table + n)
+
+
+cdef int indexed(int op, const Value *whole, const Value *block, const Value *idx, const Params *params, bint to_block,
+                 Mover m) except -1:
+    """Move between a tensor and a block for every index."""
+    cdef Plan p
+    cdef Bad bad
+    cdef Py_ssize_t n = idx.meta.size
+    cdef Py_ssize_t *table
+    if n == 0:
+        return 0
+    table = <Py_ssize_t *> block_alloc(2 * n * sizeof(Py_ssize_t))
+    if table == NULL:
+        raise OutOfMemoryError(f"{op_name(op)}: cannot allocate the offsets of {n} indices; use fewer at a time",
+                               engine="cpu", nbytes=2 * n * sizeof(Py_ssize_t))
+    bad.found = False
+    make_plan(&p, whole, block, idx.meta.rank, params, to_block)
+    if n + block.meta.size < NOGIL_SIZE:
+        run(&p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
+    else:
+        with nogil:
+            run(&p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
+    block_free(table, 2 * n * sizeof(Py_ssize_t))
+    if bad.found:
+        return out_of_range(op, bad.index, p.size, params.v[2 + params.v[1]])
+    return 0
+
+
+cdef int take(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """``out[.., i, ..] = x[.., idx[i], ..]``."""
+    return indexed(op, &ins[0], out, &ins[1], params, True, setter(out.meta.itemsize))
+
+
+cdef int take_add(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """``out = 0; out[.., idx[i], ..] += g[.., i, ..]``."""
+    memset(out.data, 0, out.meta.size * out.meta.itemsize)
+    return indexed(op, out, &ins[0], &ins[1], params, False, adder(out.meta))
+
+
+cdef int scatter(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """``out = base``, then set or add the updates in row-major order of the index array."""
+    copies.copy(engine, Op.COPY, ins, 1, out, NULL)
+    return indexed(op, out, &ins[1], &ins[2], params, False,
+                   adder(out.meta) if op == Op.SCATTER_ADD else setter(out.meta.itemsize))
