@@ -82,7 +82,9 @@ static void (*const tf_checks[13])(char **, const ptrdiff_t *, const ptrdiff_t *
 
 /* The range of integers by dtype code, bool included. */
 static const int64_t tf_lo[9] = {0, INT8_MIN, INT16_MIN, INT32_MIN, INT64_MIN, 0, 0, 0, 0};
-static const uint64_t tf_hi[9] = {1, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX, UINT8_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
-static const double tf_end[9] = {2, 128, 32768, 2147483648.0, 9223372036854775808.0, 256, 65536, 4294967296.0, 18446744073709551616.0};
+static const uint64_t tf_hi[9] = {1, INT8_MAX, INT16_MAX, INT32_MAX, INT64_MAX,
+                                 UINT8_MAX, UINT16_MAX, UINT32_MAX, UINT64_MAX};
+static const double tf_end[9] = {2, 128, 32768, 2147483648.0, 9223372036854775808.0,
+                                 256, 65536, 4294967296.0, 18446744073709551616.0};
 
 #endif

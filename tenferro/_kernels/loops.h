@@ -10,6 +10,7 @@ typedef void (*tf_loop)(char **, const ptrdiff_t *, const ptrdiff_t *, void *);
 typedef struct { float re, im; } tf_c64;
 typedef struct { double re, im; } tf_c128;
 
+#define TF_SIZE(T) (ptrdiff_t)sizeof(T)
 #define TF_SIGNATURE(NAME) static void NAME(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused)
 
 /* ---- one input x, output *y; STORE uses both ---- */
@@ -27,13 +28,13 @@ typedef struct { double re, im; } tf_c128;
         const ptrdiff_t count = *n, a = st[0], b = st[1];                           \
         (void)unused;                                                               \
         if (a == sizeof(S) && b == sizeof(D)) {                                     \
-            TF_PASS1(S, D, (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(D), STORE)       \
+            TF_PASS1(S, D, TF_SIZE(S), TF_SIZE(D), STORE)                           \
         } else {                                                                    \
             TF_PASS1(S, D, a, b, STORE)                                             \
         }                                                                           \
     }
 
-/* ---- two inputs u and v of one type, output *y; the usual strides are constants, so that compilers vectorise them ---- */
+/* ---- two inputs u and v of one type, output *y; usual strides are constants, so that compilers vectorise them ---- */
 
 #define TF_PASS2(S, D, A, B, C, STORE)                      \
     for (ptrdiff_t i = 0; i < count; i++) {                 \
@@ -48,11 +49,11 @@ typedef struct { double re, im; } tf_c128;
         const ptrdiff_t count = *n, a = st[0], b = st[1], c = st[2], s = sizeof(S);                                 \
         (void)unused;                                                                                               \
         if (a == s && b == s && c == sizeof(D)) {                                                                   \
-            TF_PASS2(S, D, (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(D), STORE)                 \
+            TF_PASS2(S, D, TF_SIZE(S), TF_SIZE(S), TF_SIZE(D), STORE)                                              \
         } else if (a == s && b == 0 && c == sizeof(D)) {                                                            \
-            TF_PASS2(S, D, (ptrdiff_t)sizeof(S), 0, (ptrdiff_t)sizeof(D), STORE)                                    \
+            TF_PASS2(S, D, TF_SIZE(S), 0, TF_SIZE(D), STORE)                                                       \
         } else if (a == 0 && b == s && c == sizeof(D)) {                                                            \
-            TF_PASS2(S, D, 0, (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(D), STORE)                                    \
+            TF_PASS2(S, D, 0, TF_SIZE(S), TF_SIZE(D), STORE)                                                       \
         } else {                                                                                                    \
             TF_PASS2(S, D, a, b, c, STORE)                                                                          \
         }                                                                                                           \
@@ -148,11 +149,11 @@ static const tf_loop tf_complex[13] = {[9] = tf_complex_f4, [10] = tf_complex_f8
         const ptrdiff_t count = *n, a = st[0], b = st[1], c = st[2], d = st[3], s = sizeof(S);                      \
         (void)unused;                                                                                               \
         if (a == sizeof(W) && b == s && c == s && d == s) {                                                         \
-            TF_PASS3(W, S, (ptrdiff_t)sizeof(W), (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(S), (ptrdiff_t)sizeof(S), STORE) \
+            TF_PASS3(W, S, TF_SIZE(W), TF_SIZE(S), TF_SIZE(S), TF_SIZE(S), STORE)                                   \
         } else if (a == sizeof(W) && b == s && c == 0 && d == s) {                                                  \
-            TF_PASS3(W, S, (ptrdiff_t)sizeof(W), (ptrdiff_t)sizeof(S), 0, (ptrdiff_t)sizeof(S), STORE)              \
+            TF_PASS3(W, S, TF_SIZE(W), TF_SIZE(S), 0, TF_SIZE(S), STORE)                                            \
         } else if (a == sizeof(W) && b == 0 && c == 0 && d == s) {                                                  \
-            TF_PASS3(W, S, (ptrdiff_t)sizeof(W), 0, 0, (ptrdiff_t)sizeof(S), STORE)                                 \
+            TF_PASS3(W, S, TF_SIZE(W), 0, 0, TF_SIZE(S), STORE)                                                     \
         } else {                                                                                                    \
             TF_PASS3(W, S, a, b, c, d, STORE)                                                                       \
         }                                                                                                           \
@@ -198,7 +199,8 @@ TF_CLAMP_FLOAT(float, f4)
 TF_CLAMP_FLOAT(double, f8)
 TF_CLAMP_COMPLEX(tf_c64, c8)
 TF_CLAMP_COMPLEX(tf_c128, c16)
-static const tf_loop tf_clamp[13] = {tf_clamp_u1, tf_clamp_i1, tf_clamp_i2, tf_clamp_i4, tf_clamp_i8, tf_clamp_u1, tf_clamp_u2,
-                                     tf_clamp_u4, tf_clamp_u8, tf_clamp_f4, tf_clamp_f8, tf_clamp_c8, tf_clamp_c16};
+static const tf_loop tf_clamp[13] = {tf_clamp_u1, tf_clamp_i1, tf_clamp_i2, tf_clamp_i4, tf_clamp_i8, tf_clamp_u1,
+                                     tf_clamp_u2, tf_clamp_u4, tf_clamp_u8, tf_clamp_f4, tf_clamp_f8, tf_clamp_c8,
+                                     tf_clamp_c16};
 
 #endif

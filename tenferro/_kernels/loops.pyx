@@ -77,11 +77,11 @@ cdef int power(PyObject *engine, int op, const Value *ins, int n, Value *out, co
     try:
         return elementwise(engine, op, ins, n, out, params)
     except ValueError:
-        raise ValidationError("pow: an integer to a negative integer power is no integer; convert one operand to a floating "
-                              "dtype with astype()", op="pow", argument="y") from None
+        raise ValidationError("pow: an integer to a negative integer power is no integer; convert one operand to a "
+                              "floating dtype with astype()", op="pow", argument="y") from None
 
 
-# ---- checked conversion ------------------------------------------------------------------------------------------------
+# ---- checked conversion ----------------------------------------------------------------------------------------------
 
 cdef void search(const Value *x, Loop *loop) noexcept nogil:
     cdef Py_ssize_t shape[64]

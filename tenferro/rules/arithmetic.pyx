@@ -42,7 +42,7 @@ rule(Op.SUB, 1, negated, negated, 0)
 rule(Op.NEG, 0, negated, negated, 0)
 
 
-# ---- products and quotients --------------------------------------------------------------------------------------------
+# ---- products and quotients ------------------------------------------------------------------------------------------
 
 cdef T mul_x(Ctx c, T g):
     return absorb_mul(g, conj(c.arg(1)))
@@ -152,7 +152,7 @@ rule(Op.FLOOR_DIV, 0, nothing, nothing, 0)
 rule(Op.FLOOR_DIV, 1, nothing, nothing, 0)
 
 
-# ---- absolute value, sign, angle ---------------------------------------------------------------------------------------
+# ---- absolute value, sign, angle -------------------------------------------------------------------------------------
 
 cdef T modulus(T z):
     """|z|, and 1 where it is zero."""
@@ -199,7 +199,7 @@ cdef T angle_dx(Ctx c, T t):
 rule(Op.ANGLE, 0, angle_x, angle_dx, X0)
 
 
-# ---- parts of complex numbers ------------------------------------------------------------------------------------------
+# ---- parts of complex numbers ----------------------------------------------------------------------------------------
 
 cdef T conj_x(Ctx c, T g):
     return conj(g)
@@ -229,7 +229,7 @@ rule(Op.COMPLEX, 0, complex_re, same, 0)
 rule(Op.COMPLEX, 1, complex_im, complex_dim, 0)
 
 
-# ---- dtype: what a rule returns is cast centrally ----------------------------------------------------------------------
+# ---- dtype: what a rule returns is cast centrally --------------------------------------------------------------------
 
 cdef T recast(Ctx c, T g):
     return g if is_inexact(c.node.meta.dtype) else None

@@ -1,10 +1,10 @@
-"""Rules of selection and rounding. A selection is its own adjoint: the VJP and the JVP of an operand are one function."""
+"""Rules of selection and rounding. A selection is its own adjoint: VJP and JVP of an operand are one function."""
 
 from tenferro._core.abi cimport *
 from tenferro._core.eager cimport EagerTensor as T, scalar_like
 from tenferro._core.optable cimport *
 from tenferro._core.rule cimport Ctx, rule
-from tenferro._ops.basic cimport (equal, greater, greater_equal, less, less_equal, logical_and, logical_or, mul_s, where)
+from tenferro._ops.basic cimport equal, greater, greater_equal, less, less_equal, logical_and, logical_or, mul_s, where
 
 
 cdef inline T where_only(T condition, T g):
