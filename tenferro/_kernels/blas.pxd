@@ -2,8 +2,8 @@
 
 ctypedef void (*gemm_t)(char *ta, char *tb, int *m, int *n, int *k, void *alpha, void *a, int *lda, void *b, int *ldb,
                         void *beta, void *c, int *ldc) noexcept nogil
-ctypedef void (*gemv_t)(char *t, int *m, int *n, void *alpha, void *a, int *lda, void *x, int *incx, void *beta, void *y,
-                        int *incy) noexcept nogil
+ctypedef void (*gemv_t)(char *t, int *m, int *n, void *alpha, void *a, int *lda, void *x, int *incx, void *beta,
+                        void *y, int *incy) noexcept nogil
 
 cdef gemm_t gemm[13]
 cdef gemv_t gemv[13]

@@ -1,6 +1,7 @@
 """BLAS through the function pointers that SciPy exports.
 
-Loaded at the first product that needs it. Complex-valued functions are never used: how they return differs between libraries.
+Loaded at the first product that needs it. Complex-valued functions are never used: how they return their value differs
+between libraries.
 """
 
 import os
@@ -44,7 +45,7 @@ def blas_module():
 
 
 def signature(text, precision):
-    """``"cciiixx..."``: one letter an argument (character, integer, number of this precision); ``?`` for anything else."""
+    """``"cciiixx..."``: a letter for every argument (character, integer, number), ``?`` for others."""
     if not text.startswith("void (") or not text.endswith(")"):
         return "?"
     letters = ""
@@ -64,8 +65,8 @@ cdef void *routine(object module, str precision, str name, str expected) except 
         text = PyCapsule_GetName(capsule)
         if signature(text.decode(), precision) == expected:
             return PyCapsule_GetPointer(capsule, text)
-    raise UnsupportedError(f"SciPy exports {precision}{name} not at all or with an unknown signature; install a SciPy release "
-                           "whose BLAS has 32-bit integers", op="matmul", engine="cpu")
+    raise UnsupportedError(f"SciPy exports {precision}{name} not at all or with an unknown signature; install a SciPy "
+                           "release whose BLAS has 32-bit integers", op="matmul", engine="cpu")
 
 
 cdef int load_blas() except -1:

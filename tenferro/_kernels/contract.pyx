@@ -1,8 +1,9 @@
 """Contraction of two tensors: the axes are sorted into four groups, fused, and handed to a matrix product.
 
-``batch`` axes are in a, b and the result, ``rows`` in a and the result, ``columns`` in b and the result, ``summed`` in a and b.
-When each of the last three groups fuses into one axis, and every matrix runs through its memory one element at a time in one
-direction, BLAS takes the operands as they are. Otherwise an operand is packed first, or further axes become batch axes.
+``batch`` axes are in a, b and the result, ``rows`` in a and the result, ``columns`` in b and the result, ``summed`` in
+a and b. When each of the last three groups fuses into one axis, and every matrix runs through its memory one element at a
+time in one direction, BLAS takes the operands as they are. Otherwise an operand is packed first, or further axes become
+batch axes.
 """
 
 from libc.string cimport memset
@@ -11,42 +12,24 @@ from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .blas cimport gemm, gemv, load_blas, one, zero
 from .copy cimport copy
+from .groups cimport *
 from .ufunc cimport Loop, coalesce, find_loop, strided_loop
 
 from tenferro.errors import IntegerOverflowError
 
 cdef extern from "product.h":
-    ctypedef void (*product_t "tf_product")(Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, const void *a, Py_ssize_t am, Py_ssize_t ak,
-                                            const void *b, Py_ssize_t bk, Py_ssize_t bn, void *c, Py_ssize_t cm,
-                                            Py_ssize_t cn) noexcept nogil
+    ctypedef void (*product_t "tf_product")(
+        Py_ssize_t m, Py_ssize_t n, Py_ssize_t k, const void *a, Py_ssize_t am, Py_ssize_t ak, const void *b,
+        Py_ssize_t bk, Py_ssize_t bn, void *c, Py_ssize_t cm, Py_ssize_t cn) noexcept nogil
     product_t tf_products[13]
 
 cdef enum:
-    BATCH, ROWS, COLUMNS, SUMMED        # groups
-
-cdef enum:
-    A, B, C                             # operands
-
-cdef enum:
-    SMALL = 600                         # multiplications up to which an own loop beats a call of BLAS
+    SMALL = 512                         # multiplications up to which an own loop beats a call of BLAS
     FEW = 4096                          # multiplications in all up to which nothing is packed for the sake of BLAS
-    WORTHWHILE = 2048                   # multiplications per item from which a loop of BLAS calls needs no packing
     NOGIL_WORK = 32768
-    INT_MAX = 0x7fffffff
 
 cdef enum:
     LOOPS, VECTOR, MATRIX               # Job.mode
-
-ctypedef struct Axis:
-    Py_ssize_t n
-    Py_ssize_t s[3]                     # strides in bytes in a, b and the result; 0 where an operand has no such axis
-
-ctypedef struct Group:
-    int r
-    Axis x[64]
-
-ctypedef struct Plan:
-    Group g[4]
 
 ctypedef struct Packed:                 # compact copy of an operand
     Value v
@@ -60,195 +43,10 @@ ctypedef struct Job:                    # one matrix product; strides in element
     int im, in_, ik, lda, ldb, ldc
 
 
-# ---- groups of axes ----------------------------------------------------------------------------------------------------
-
-cdef inline void push(Group *g, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b, Py_ssize_t c) noexcept nogil:
-    cdef Axis *x = &g.x[g.r]
-    x.n = n
-    x.s[0] = a
-    x.s[1] = b
-    x.s[2] = c
-    g.r += 1
-
-
-cdef void collect(const Value *a, const Value *b, const Value *c, const Params *p, Plan *plan) noexcept nogil:
-    """Sort the axes longer than one into groups. A label that only one operand or only the result has is one of length one."""
-    cdef signed char at_a[256]
-    cdef signed char at_b[256]
-    cdef int na = <int> p.v[0], nb = <int> p.v[1], nc = <int> p.n - 2 - na - nb, i, ia, ib
-    cdef const Py_ssize_t *la = p.v + 2
-    cdef const Py_ssize_t *lb = la + na
-    cdef const Py_ssize_t *lc = lb + nb
-    cdef Py_ssize_t n
-    memset(at_a, -1, 256)
-    memset(at_b, -1, 256)
-    for i in range(4):
-        plan.g[i].r = 0
-    for i in range(na):
-        at_a[la[i]] = i
-    for i in range(nb):
-        at_b[lb[i]] = i
-    for i in range(nc):
-        n = c.meta.dims[i]
-        ia = at_a[lc[i]]
-        ib = at_b[lc[i]]
-        at_a[lc[i]] = -1
-        if n != 1:
-            push(&plan.g[BATCH if ia >= 0 and ib >= 0 else (ROWS if ia >= 0 else COLUMNS)], n,
-                 a.meta.dims[na + ia] if ia >= 0 else 0, b.meta.dims[nb + ib] if ib >= 0 else 0, c.meta.dims[nc + i])
-    for i in range(na):
-        if at_a[la[i]] >= 0 and a.meta.dims[i] != 1:
-            ib = at_b[la[i]]
-            push(&plan.g[SUMMED], a.meta.dims[i], a.meta.dims[na + i], b.meta.dims[nb + ib] if ib >= 0 else 0, 0)
-
-
-cdef inline Py_ssize_t magnitude(Py_ssize_t x) noexcept nogil:
-    return -x if x < 0 else x
-
-
-cdef inline Py_ssize_t extent(const Group *g) noexcept nogil:
-    cdef Py_ssize_t n = 1
-    cdef int i
-    for i in range(g.r):
-        n *= g.x[i].n
-    return n
-
-
-cdef inline Py_ssize_t inner(const Group *g, int operand) noexcept nogil:
-    return g.x[g.r - 1].s[operand] if g.r else 0
-
-
-cdef void sort_by(Group *g, int operand) noexcept nogil:
-    """Slowest axis of one operand first."""
-    cdef int i, j
-    cdef Axis x
-    for i in range(1, g.r):
-        x = g.x[i]
-        j = i
-        while j > 0 and magnitude(g.x[j - 1].s[operand]) < magnitude(x.s[operand]):
-            g.x[j] = g.x[j - 1]
-            j -= 1
-        g.x[j] = x
-
-
-cdef bint chained(Group *g, int operand) noexcept nogil:
-    """Whether the axes are one run through an operand's memory, in whose order they are left."""
-    cdef int i
-    sort_by(g, operand)
-    for i in range(1, g.r):
-        if g.x[i - 1].s[operand] != g.x[i].s[operand] * g.x[i].n:
-            return False
-    return True
-
-
-cdef void merge(Group *g) noexcept nogil:
-    """Merge neighbours that continue one another in all operands."""
-    cdef int i, j = 0
-    cdef Py_ssize_t n
-    for i in range(1, g.r):
-        n = g.x[i].n
-        if (g.x[j].s[0] == g.x[i].s[0] * n and g.x[j].s[1] == g.x[i].s[1] * n and g.x[j].s[2] == g.x[i].s[2] * n):
-            n *= g.x[j].n
-        else:
-            j += 1
-        g.x[j] = g.x[i]
-        g.x[j].n = n
-    if g.r:
-        g.r = j + 1
-
-
-cdef inline void fuse(Group *g, int operand) noexcept nogil:
-    if g.r > 1:
-        sort_by(g, operand)
-        merge(g)
-
-
-cdef void spill(Plan *p) noexcept nogil:
-    """Leave one axis of the rows and one of the columns, the longest; the others become batch axes."""
-    cdef int which, i, best
-    cdef Group *g
-    for which in range(ROWS, COLUMNS + 1):
-        g = &p.g[which]
-        best = 0
-        for i in range(1, g.r):
-            if g.x[i].n > g.x[best].n:
-                best = i
-        for i in range(g.r):
-            if i != best:
-                p.g[BATCH].x[p.g[BATCH].r] = g.x[i]
-                p.g[BATCH].r += 1
-        if g.r:
-            g.x[0] = g.x[best]
-            g.r = 1
-
-
-# ---- what has to be packed ---------------------------------------------------------------------------------------------
-
-cdef inline bint one_way(Py_ssize_t n1, Py_ssize_t s1, Py_ssize_t n2, Py_ssize_t s2, int item) noexcept nogil:
-    """Whether a matrix has adjacent elements along its first axis, and BLAS can step along the second."""
-    if n1 == 1:
-        return s2 >= item and s2 <= <Py_ssize_t> INT_MAX * item
-    if n2 == 1:
-        return s1 == item
-    return s1 == item and s2 >= n1 * item and s2 <= <Py_ssize_t> INT_MAX * item
-
-
-cdef inline bint usable(const Group *g, const Group *h, int operand, int item) noexcept nogil:
-    cdef Py_ssize_t n1 = extent(g), n2 = extent(h), s1 = inner(g, operand), s2 = inner(h, operand)
-    return one_way(n1, s1, n2, s2, item) or one_way(n2, s2, n1, s1, item)
-
-
-cdef int pack_sums(Plan *p, int mask) noexcept nogil:
-    """Find an order of the summed axes; returns the operands to pack."""
-    cdef Group *k = &p.g[SUMMED]
-    cdef bint a, b
-    if k.r < 2:
-        return mask
-    b = chained(k, B)
-    if b and mask & (1 << A):
-        return mask
-    a = chained(k, A)
-    if a and mask & (1 << B):
-        return mask
-    if a and b and extent(&p.g[ROWS]) < extent(&p.g[COLUMNS]):
-        chained(k, B)
-        return mask | 1 << A
-    if a:
-        return mask | 1 << B
-    if b:
-        chained(k, B)
-        return mask | 1 << A
-    return mask | 1 << A | 1 << B
-
-
-cdef int pack_side(Group *g, int operand, int mask) noexcept nogil:
-    """The same for the rows or the columns: an operand, the result, or both."""
-    if g.r < 2:
-        return mask
-    if mask & (1 << C) and chained(g, operand):
-        return mask
-    if chained(g, C):
-        return mask | 1 << operand
-    if chained(g, operand):
-        return mask | 1 << C
-    return mask | 1 << operand | 1 << C
-
-
-cdef int fit(Plan *p, int item) noexcept nogil:
-    """Order the axes for BLAS; returns the operands that have to be packed, one bit each."""
-    cdef int mask = pack_side(&p.g[COLUMNS], B, pack_side(&p.g[ROWS], A, 0))
-    mask = pack_sums(p, mask)
-    if not mask & (1 << A) and not usable(&p.g[ROWS], &p.g[SUMMED], A, item):
-        mask |= 1 << A
-    if not mask & (1 << B) and not usable(&p.g[COLUMNS], &p.g[SUMMED], B, item):
-        mask |= 1 << B
-    if not mask & (1 << C) and not usable(&p.g[ROWS], &p.g[COLUMNS], C, item):
-        mask |= 1 << C
-    return mask
-
+# ---- packing ---------------------------------------------------------------------------------------------------------
 
 cdef int pack(PyObject *engine, Plan *plan, int operand, const Value *src, Packed *dst, bint fill) except -1:
-    """Compact memory for an operand: batch axes first, then its two groups, the one that is faster in its memory last."""
+    """Compact memory for an operand: batch axes first, then its two groups, the faster one last."""
     cdef Axis *axes[64]
     cdef Py_ssize_t shape[64]
     cdef Group *batch = &plan.g[BATCH]
@@ -290,7 +88,7 @@ cdef int unpack(PyObject *engine, Packed *src, Value *out) except -1:
     return copy(engine, Op.COPY, &src.v, 1, &view, NULL)
 
 
-# ---- one product -------------------------------------------------------------------------------------------------------
+# ---- one product -----------------------------------------------------------------------------------------------------
 
 cdef void prepare(Job *j, const Plan *p, int dtype, int item, bint loops) noexcept nogil:
     cdef int shift = (item > 1) + (item > 2) + (item > 4) + (item > 8)
@@ -388,7 +186,7 @@ cdef void run(Job *j, const Group *g, char *a, char *b, char *c, int item) noexc
             return
 
 
-# ---- the kernel --------------------------------------------------------------------------------------------------------
+# ---- the kernel ------------------------------------------------------------------------------------------------------
 
 cdef int multiply(const Plan *p, const Value *ins, Value *out) except -1:
     """Nothing is summed: a broadcast multiplication."""
@@ -418,26 +216,9 @@ cdef int multiply(const Plan *p, const Value *ins, Value *out) except -1:
 
 cdef int too_long(const Plan *p) except -1:
     raise IntegerOverflowError(
-        f"matrix dimensions ({extent(&p.g[ROWS])}, {extent(&p.g[SUMMED])}, {extent(&p.g[COLUMNS])}) exceed 2**31 - 1, the limit of "
-        "BLAS with 32-bit integers; contract in parts", op="contract", argument="shape", expected=INT_MAX,
+        f"matrix dimensions ({extent(&p.g[ROWS])}, {extent(&p.g[SUMMED])}, {extent(&p.g[COLUMNS])}) exceed 2**31 - 1, "
+        "the limit of BLAS with 32-bit integers; contract in parts", op="contract", argument="shape", expected=INT_MAX,
         actual=max(extent(&p.g[ROWS]), extent(&p.g[SUMMED]), extent(&p.g[COLUMNS])))
-
-
-cdef int plan_loops(Plan *p) noexcept nogil:
-    """For own loops only the sum has to be one axis."""
-    spill(p)
-    return pack_sums(p, 0)
-
-
-cdef int plan_blas(Plan *p, int item, Py_ssize_t k) noexcept nogil:
-    cdef Plan trial
-    if p.g[ROWS].r > 1 or p.g[COLUMNS].r > 1:
-        trial = p[0]
-        spill(&trial)
-        if extent(&trial.g[ROWS]) * extent(&trial.g[COLUMNS]) * k >= WORTHWHILE and fit(&trial, item) == 0:
-            p[0] = trial
-            return 0
-    return fit(p, item)
 
 
 cdef int contract(PyObject *engine, int op, const Value *ins, int n_in, Value *out, const Params *params) except -1:

@@ -1,6 +1,6 @@
 """Products that sum over axes of two tensors."""
 
-from tenferro._core.eager cimport apply2, as_eager, check, hooks
+from tenferro._core.eager cimport apply2, check, hooks
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .basic cimport conj
@@ -8,17 +8,17 @@ from .labels cimport contract_with, contraction, disagree, in_common, label_para
 from .structure cimport axis_of, reshape_dims
 
 from tenferro.errors import AxisError, ShapeMismatchError, ValidationError
-from .notation import einsum
+from .notation import einsum  # no-cython-lint: one namespace for the family
 
 cdef enum:
     BATCH_LABEL = 3         # batch axes of matmul and vecdot, counted from the first of the result
     DETACHED = 128          # added to the label of an axis of length one that is broadcast
 
 
-# ---- matmul and vecdot --------------------------------------------------------------------------------------------------
+# ---- matmul and vecdot -----------------------------------------------------------------------------------------------
 
-cdef int align(str op, EagerTensor x, const int *ax, int nx, EagerTensor y, const int *ay, int ny, Py_ssize_t *lx, Py_ssize_t *ly,
-               Py_ssize_t *lo) except -1:
+cdef int align(str op, EagerTensor x, const int *ax, int nx, EagerTensor y, const int *ay, int ny, Py_ssize_t *lx,
+               Py_ssize_t *ly, Py_ssize_t *lo) except -1:
     """Label batch axes that broadcast against each other; returns their number in the result."""
     cdef int i, ix, iy, n = max(nx, ny)
     cdef Py_ssize_t dx, dy
@@ -108,8 +108,8 @@ def matmul(a, b):
     Parameters
     ----------
     a, b : array_like
-        Shapes ``(..., m, k)`` and ``(..., k, n)``; leading axes broadcast. An operand with one axis is a row (first) or a column
-        (second), and its axis is absent from the result. Dtypes are promoted.
+        Shapes ``(..., m, k)`` and ``(..., k, n)``; leading axes broadcast. An operand with one axis is a row (first) or
+        a column (second), and its axis is absent from the result. Dtypes are promoted.
 
     Returns
     -------
@@ -181,7 +181,7 @@ def vecdot(a, b, axis=-1):
     return contraction(x, lx, nx + 1, y, ly, ny + 1, lo, no)
 
 
-# ---- axes by number ----------------------------------------------------------------------------------------------------
+# ---- axes by number --------------------------------------------------------------------------------------------------
 
 cdef int axis_list(object axes, int rank, int *out) except -1:
     """One axis or a sequence of distinct ones; returns their number."""
@@ -190,15 +190,16 @@ cdef int axis_list(object axes, int rank, int *out) except -1:
     for axis in (axes if isinstance(axes, (tuple, list)) else (axes,)):
         k = axis_of(axis, rank)
         if (seen >> <int> k) & 1:
-            raise AxisError(f"axis {axis} is named twice in {axes}; name each axis once", argument="axes", expected=rank, actual=axes)
+            raise AxisError(f"axis {axis} is named twice in {axes}; name each axis once", argument="axes",
+                            expected=rank, actual=axes)
         seen |= 1ULL << <int> k
         out[n] = k
         n += 1
     return n
 
 
-cdef EagerTensor general(str op, EagerTensor x, const int *cx, const int *cy, int nc, EagerTensor y, const int *bx, const int *by,
-                         int nb):
+cdef EagerTensor general(str op, EagerTensor x, const int *cx, const int *cy, int nc, EagerTensor y, const int *bx,
+                         const int *by, int nb):
     """Contracted and batch axes by number; the result has batch axes, then what is left of x, then of y."""
     cdef Py_ssize_t lx[64]
     cdef Py_ssize_t ly[64]
@@ -233,15 +234,15 @@ cdef EagerTensor general(str op, EagerTensor x, const int *cx, const int *cy, in
 
 cdef int axis_pairs(str op, object pair, str argument, EagerTensor x, EagerTensor y, int *ax, int *ay) except -1:
     """``(axes of the first, axes of the second)``; returns how many there are."""
-    cdef int n
+    cdef int n, m
     if not isinstance(pair, (tuple, list)) or len(pair) != 2:
-        raise ValidationError(f"{op}: {argument} is a pair (axes of the first, axes of the second), not {pair!r}", op=op,
-                              argument=argument)
+        raise ValidationError(f"{op}: {argument} is a pair (axes of the first, axes of the second), not {pair!r}",
+                              op=op, argument=argument)
     n = axis_list(pair[0], x.v.meta.rank, ax)
-    if axis_list(pair[1], y.v.meta.rank, ay) != n:
-        raise ShapeMismatchError(f"{op}: {argument} names {n} axes of the first and {axis_list(pair[1], y.v.meta.rank, ay)} of the "
-                                 "second operand; name as many of each", op=op, argument=argument, expected=pair[0],
-                                 actual=pair[1])
+    m = axis_list(pair[1], y.v.meta.rank, ay)
+    if m != n:
+        raise ShapeMismatchError(f"{op}: {argument} names {n} axes of the first and {m} of the second operand; name as "
+                                 "many of each", op=op, argument=argument, expected=pair[0], actual=pair[1])
     return n
 
 
@@ -300,9 +301,10 @@ def tensordot(a, b, axes=2):
     cdef EagerTensor x, y
     x, y = pair_of(a, b)
     if isinstance(axes, int):
-        if not 0 <= axes <= min(x.v.meta.rank, y.v.meta.rank):
-            raise AxisError(f"tensordot: axes={axes} for operands with {x.v.meta.rank} and {y.v.meta.rank} axes; use at most as many "
-                            "as both have", op="tensordot", argument="axes", expected=min(x.v.meta.rank, y.v.meta.rank), actual=axes)
+        n = min(x.v.meta.rank, y.v.meta.rank)
+        if not 0 <= axes <= n:
+            raise AxisError(f"tensordot: axes={axes} for operands with {x.v.meta.rank} and {y.v.meta.rank} axes; use at "
+                            "most as many as both have", op="tensordot", argument="axes", expected=n, actual=axes)
         n = axes
         for i in range(n):
             cx[i] = x.v.meta.rank - n + i

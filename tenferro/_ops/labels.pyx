@@ -1,5 +1,7 @@
-"""The primitive behind every product that sums, told by a label for each axis: an axis of the result has the label of an
-operand's axis, and what both operands have and the result has not is summed."""
+"""The primitive behind every product that sums, told by a label for each axis.
+
+An axis of the result has the label of an operand's axis; what both operands have and the result has not is summed.
+"""
 
 from tenferro._core.eager cimport as_eager, as_operand, cast, emit2
 from tenferro._core.memory cimport *
@@ -20,7 +22,8 @@ cdef Meta *result_meta(EagerTensor x, EagerTensor y, const Params *p) except NUL
     cdef const Py_ssize_t *lo = lb + b.rank
     cdef int i, no = <int> p.n - 2 - a.rank - b.rank
     if no > MAX_RANK:
-        raise ValidationError(f"the result would have {no} axes; a tensor has at most {MAX_RANK}", op="contract", argument="shape")
+        raise ValidationError(f"the result would have {no} axes; a tensor has at most {MAX_RANK}", op="contract",
+                              argument="shape")
     for i in range(no):
         size[lo[i]] = 1
     for i in range(a.rank):
@@ -43,7 +46,8 @@ cdef EagerTensor contract_with(EagerTensor x, EagerTensor y, Params *p):
     return emit2(Op.CONTRACT, x, y, p, m)
 
 
-cdef Params *label_params(const Py_ssize_t *lx, int nx, const Py_ssize_t *ly, int ny, const Py_ssize_t *lo, int no) except NULL:
+cdef Params *label_params(const Py_ssize_t *lx, int nx, const Py_ssize_t *ly, int ny, const Py_ssize_t *lo,
+                          int no) except NULL:
     cdef Params *p = params_new(2 + nx + ny + no)
     cdef int i
     p.v[0] = nx
@@ -78,5 +82,6 @@ cdef EagerTensor in_common(EagerTensor x, EagerTensor y):
 
 
 cdef int disagree(str op, EagerTensor x, EagerTensor y, str what) except -1:
-    raise ShapeMismatchError(f"{op}: shapes {shape_tuple(x.v.meta)} and {shape_tuple(y.v.meta)} do not match: {what}", op=op,
-                             argument="shape", expected=shape_tuple(x.v.meta), actual=shape_tuple(y.v.meta))
+    cdef tuple a = shape_tuple(x.v.meta), b = shape_tuple(y.v.meta)
+    raise ShapeMismatchError(f"{op}: shapes {a} and {b} do not match: {what}", op=op, argument="shape", expected=a,
+                             actual=b)

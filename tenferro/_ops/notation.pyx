@@ -137,9 +137,10 @@ cdef Contraction broadcasting(Contraction c, EagerTensor x, EagerTensor y, str s
         for axis, n in enumerate(shape):
             label = terms[k][axis]
             if n != size[label] and (n != 1 or c.terms[k].count(label) > 1):
-                raise ShapeMismatchError(f"einsum {subscripts!r}: axis {axis} of operand {k} has length {n}, but {name(label)} has "
-                                         f"length {size[label]} elsewhere; make them equal", op="einsum", argument="operands",
-                                         expected=size[label], actual=n)
+                raise ShapeMismatchError(
+                    f"einsum {subscripts!r}: axis {axis} of operand {k} has length {n}, but {name(label)} has length "
+                    f"{size[label]} elsewhere; make them equal", op="einsum", argument="operands", expected=size[label],
+                    actual=n)
             if n != size[label]:
                 terms[k][axis] = label + DETACHED
                 detached.add(label + DETACHED)
@@ -152,9 +153,9 @@ def einsum(subscripts, *operands):
     Parameters
     ----------
     subscripts : str
-        A letter for every axis, operands separated by commas, and the axes of the result after ``->``: ``"ij,jk->ik"``. Without
-        ``->`` the result has the letters that occur once, in alphabetical order. ``...`` stands for axes that broadcast, and a
-        letter that is repeated within an operand for a diagonal.
+        A letter for every axis, operands separated by commas, and the axes of the result after ``->``: ``"ij,jk->ik"``.
+        Without ``->`` the result has the letters that occur once, in alphabetical order. ``...`` stands for axes that
+        broadcast, and a letter that is repeated within an operand for a diagonal.
     *operands : array_like
         Dtypes are promoted; axes of length 1 broadcast.
 
@@ -183,8 +184,8 @@ def einsum(subscripts, *operands):
     elif len(operands) == 0:
         raise ValidationError("einsum needs operands after the subscripts", op="einsum", argument="operands")
     else:
-        raise UnsupportedError(f"einsum contracts one or two operands, not {len(operands)}; contract them in pairs", op="einsum",
-                               engine=None)
+        raise UnsupportedError(f"einsum contracts one or two operands, not {len(operands)}; contract them in pairs",
+                               op="einsum", engine=None)
     c = prepare(subscripts, x.v.meta.rank, y.v.meta.rank if y is not None else -1)
     if not c.agrees(x, y):
         c = broadcasting(c, x, y, subscripts)

@@ -12,9 +12,13 @@ def name(label):
     return f"'{LETTERS[label]}'" if label < ELLIPSIS else f"axis -{label - ELLIPSIS + 1} of '...'"
 
 
+def malformed(message):
+    return ValidationError(message, op="einsum", argument="subscripts")
+
+
 def wrong(subscripts, position, what):
     """The error for one place in the string."""
-    return ValidationError(f"einsum subscripts {subscripts!r}, position {position}: {what}", op="einsum", argument="subscripts")
+    return malformed(f"einsum subscripts {subscripts!r}, position {position}: {what}")
 
 
 def split(subscripts):
@@ -84,12 +88,11 @@ def output_labels(subscripts, output, terms):
 def parse(subscripts, ranks):
     """Labels (small integers) of every operand's axes and of the result's."""
     if not isinstance(subscripts, str):
-        raise ValidationError(f"einsum takes a string of subscripts such as 'ij,jk->ik' first, not {type(subscripts).__name__}",
-                              op="einsum", argument="subscripts")
+        raise malformed(f"einsum takes a string such as 'ij,jk->ik' first, not {type(subscripts).__name__}")
     terms, output = split(subscripts)
     if len(terms) != len(ranks):
-        raise ValidationError(f"einsum subscripts {subscripts!r} have {len(terms)} terms for {len(ranks)} operands; give one "
-                              "term for each", op="einsum", argument="subscripts")
+        raise malformed(f"einsum subscripts {subscripts!r} have {len(terms)} terms for {len(ranks)} operands; "
+                        "give one term for each")
     labels = [labels_of(subscripts, term, rank, k) for k, (term, rank) in enumerate(zip(terms, ranks))]
     if output is not None:
         return labels, output_labels(subscripts, output, labels)

@@ -18,6 +18,7 @@ from tenferro._core import memory
 
 SIDES = st.sampled_from([0, 1, 2, 3, 5, 9, 17])
 DTYPES = st.sampled_from([d.str[1:] for d in support.ALL_DTYPES])
+TERMS = st.lists(st.sampled_from("abcd"), max_size=4)
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -29,14 +30,19 @@ def whole(rng, shape, dtype):
     return x.astype(dtype)
 
 
+def shuffled(rng, letters):
+    return "".join(rng.permutation(list(letters))) if letters else ""
+
+
 def tensors(rng, *arrays):
     return [support.const(support.random_layout(a, rng)) for a in arrays]
 
 
-# ---- matmul ------------------------------------------------------------------------------------------------------------
+# ---- matmul ----------------------------------------------------------------------------------------------------------
 
 @settings(deadline=None)
-@given(SEEDS, support.broadcastable_shapes(max_dims=3), SIDES, SIDES, SIDES, DTYPES, DTYPES, st.sampled_from(["mm", "vm", "mv", "vv"]))
+@given(SEEDS, support.broadcastable_shapes(max_dims=3), SIDES, SIDES, SIDES, DTYPES, DTYPES,
+       st.sampled_from(["mm", "vm", "mv", "vv"]))
 def test_matmul(seed, batch, m, k, n, dtype_a, dtype_b, kinds):
     rng = np.random.default_rng(seed)
     a = whole(rng, (k,) if kinds[0] == "v" else (*batch.input_shapes[0], m, k), dtype_a)
@@ -47,7 +53,8 @@ def test_matmul(seed, batch, m, k, n, dtype_a, dtype_b, kinds):
 
 @pytest.mark.parametrize("order", ["CC", "CF", "FC", "FF"])
 @pytest.mark.parametrize("dtype", support.DIFF_DTYPES, ids=str)
-@pytest.mark.parametrize("shape", [(40, 30, 50), (1, 30, 40), (40, 30, 1), (40, 1, 50), (1, 3000, 1), (2, 3000, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(40, 30, 50), (1, 30, 40), (40, 30, 1), (40, 1, 50), (1, 3000, 1), (2, 3000, 2)],
+                         ids=str)
 def test_matrices_that_blas_takes_as_they_are(shape, dtype, order):
     m, k, n = shape
     rng = np.random.default_rng(0)
@@ -89,7 +96,7 @@ def test_reused_memory_does_not_show_through():
         support.assert_same(support.const(a) @ support.const(a), a @ a)
 
 
-# ---- axes by number ----------------------------------------------------------------------------------------------------
+# ---- axes by number --------------------------------------------------------------------------------------------------
 
 @settings(deadline=None)
 @given(SEEDS, st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), st.integers(0, 2), DTYPES,
@@ -100,7 +107,7 @@ def test_dot_general(seed, n_batch, n_sum, n_left, n_right, dtype, longest):
     letters = iter("abcdefgh")
     batch, summed, left, right = ["".join(next(letters) for _ in range(n)) for n in (n_batch, n_sum, n_left, n_right)]
     size = {c: int(rng.integers(1, longest + 1)) for c in "abcdefgh"}
-    term_a, term_b = ["".join(rng.permutation(list(batch + summed + own))) if batch + summed + own else "" for own in (left, right)]
+    term_a, term_b = [shuffled(rng, batch + summed + own) for own in (left, right)]
     a, b = [whole(rng, [size[c] for c in term], dtype) for term in (term_a, term_b)]
     x, y = tensors(rng, a, b)
     found = tfr.dot_general(x, y, contracting=([term_a.index(c) for c in summed], [term_b.index(c) for c in summed]),
@@ -162,12 +169,14 @@ def test_dot_and_inner(name):
         support.assert_same(getattr(contraction, name)(*tensors(rng, a, b)), getattr(np, name)(a, b))
 
 
-# ---- einsum ------------------------------------------------------------------------------------------------------------
+# ---- einsum ----------------------------------------------------------------------------------------------------------
 
-EINSUMS = ["ij,jk->ik", "ij,jk", "ij,kj->ki", "ji,jk->ik", "ij,ij->", "ij,ij->ij", "i,j->ij", "i,j->ji", "ij,j->i", "bij,bjk->bik",
-           "ijb,jkb->ikb", "ij,jk->ki", "ii,ij->j", "ii->i", "ii->", "ij->ji", "ij->", "ij->i", "ji", "iij->ji", "ij,kl->", "ij,kl->ki",
-           "...ij,...jk->...ik", "...ij,jk", "i...,i...->...", "...,...->...", "...i->...", "i...->...i", ",ij->ij", " ij , jk -> ik ", "Ab,bA",
-           "iij,jkk->ik", "ijk,jil->kl", "abc,cd->adb", "abc,bd->acd", "abcd,dcef->abfe"]
+EINSUMS = [
+    "ij,jk->ik", "ij,jk", "ij,kj->ki", "ji,jk->ik", "ij,ij->", "ij,ij->ij", "i,j->ij", "i,j->ji", "ij,j->i",
+    "bij,bjk->bik", "ijb,jkb->ikb", "ij,jk->ki", "ii,ij->j", "ii->i", "ii->", "ij->ji", "ij->", "ij->i", "ji",
+    "iij->ji", "ij,kl->", "ij,kl->ki", "...ij,...jk->...ik", "...ij,jk", "i...,i...->...", "...,...->...", "...i->...",
+    "i...->...i", ",ij->ij", " ij , jk -> ik ", "Ab,bA", "iij,jkk->ik", "ijk,jil->kl", "abc,cd->adb", "abc,bd->acd",
+    "abcd,dcef->abfe"]
 
 
 @pytest.mark.parametrize("subscripts", EINSUMS)
@@ -181,7 +190,7 @@ def test_einsum(subscripts):
 
 
 @settings(deadline=None, max_examples=300)
-@given(SEEDS, st.lists(st.sampled_from("abcd"), max_size=4), st.lists(st.sampled_from("abcd"), max_size=4), st.booleans(), DTYPES)
+@given(SEEDS, TERMS, TERMS, st.booleans(), DTYPES)
 @example(0, list("ab"), list("ab"), False, "f8")
 def test_einsum_of_any_subscripts(seed, term_a, term_b, single, dtype):
     rng = np.random.default_rng(seed)
@@ -200,18 +209,21 @@ def test_einsum_of_any_subscripts(seed, term_a, term_b, single, dtype):
 def test_every_arrangement_of_axes(seed, dtype, side):
     """Two axes of each group, in any order in each operand: fused, spilled or packed."""
     rng = np.random.default_rng(seed)
-    batch, rows, columns, summed = ("ab"[:rng.integers(3)], "cd"[:rng.integers(3)], "ef"[:rng.integers(3)], "gh"[:rng.integers(1, 3)])
-    terms = ["".join(rng.permutation(list(group))) for group in (batch + rows + summed, batch + columns + summed)]
-    out = "".join(rng.permutation(list(batch + rows + columns))) if batch + rows + columns else ""
+    batch, rows, columns = [pair[:rng.integers(3)] for pair in ("ab", "cd", "ef")]
+    summed = "gh"[:rng.integers(1, 3)]
+    terms = [shuffled(rng, group) for group in (batch + rows + summed, batch + columns + summed)]
+    out = shuffled(rng, batch + rows + columns)
     size = {c: int(rng.integers(1, side + 1)) for c in "abcdefgh"}
     a, b = [whole(rng, [size[c] for c in term], dtype) for term in terms]
     subscripts = f"{terms[0]},{terms[1]}->{out}"
-    support.assert_same(tfr.einsum(subscripts, *tensors(rng, a, b)), np.einsum(subscripts, a, b, optimize=True).astype(dtype))
+    expected = np.einsum(subscripts, a, b, optimize=True).astype(dtype)
+    support.assert_same(tfr.einsum(subscripts, *tensors(rng, a, b)), expected)
 
 
 @pytest.mark.parametrize(("subscripts", "shape_a", "shape_b"), [
-    ("ij,jk->ik", (2, 1), (3, 4)), ("ij,jk->ik", (2, 3), (1, 4)), ("ij,ij->ij", (1, 3), (2, 1)), ("ij,j->", (2, 3), (1,)),
-    ("...i,...i->...", (2, 1, 3), (4, 3)), ("bij,bjk->bik", (1, 20, 20), (3, 20, 20)), ("i,i->i", (1,), (3,))])
+    ("ij,jk->ik", (2, 1), (3, 4)), ("ij,jk->ik", (2, 3), (1, 4)), ("ij,ij->ij", (1, 3), (2, 1)),
+    ("ij,j->", (2, 3), (1,)), ("...i,...i->...", (2, 1, 3), (4, 3)),
+    ("bij,bjk->bik", (1, 20, 20), (3, 20, 20)), ("i,i->i", (1,), (3,))])
 def test_einsum_broadcasts_axes_of_length_one(subscripts, shape_a, shape_b):
     rng = np.random.default_rng(5)
     a, b = whole(rng, shape_a, "f8"), whole(rng, shape_b, "f8")
@@ -223,7 +235,7 @@ def test_einsum_sums_in_the_common_dtype():
     support.assert_same(tfr.einsum("ij,i->", a, tfr.constant(b)), np.einsum("ij,i->", a, b))
 
 
-# ---- memory order ------------------------------------------------------------------------------------------------------
+# ---- memory order ----------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("order", ["CC", "CF", "FC", "FF"])
 @pytest.mark.parametrize("side", [3, 40])
@@ -243,14 +255,15 @@ def test_vectors_make_a_row_major_result():
     assert tfr.outer(support.const(np.ones(3)), support.const(np.ones(4))).numpy().flags.c_contiguous
 
 
-# ---- errors ------------------------------------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------------------------
 
 def ones(*shape, dtype="f8"):
     return tfr.constant(np.ones(shape, dtype))
 
 
-@pytest.mark.parametrize(("shape_a", "shape_b"), [((2, 3), (4, 2)), ((3,), (4,)), ((), (3,)), ((3,), ()), ((2, 2, 3), (3, 3, 2)),
-                                                  ((2, 3), (3, 2, 2)), ((4, 1, 2), (3, 5, 2, 1)), ((2, 3), (2,))], ids=str)
+@pytest.mark.parametrize(("shape_a", "shape_b"), [
+    ((2, 3), (4, 2)), ((3,), (4,)), ((), (3,)), ((3,), ()), ((2, 2, 3), (3, 3, 2)), ((2, 3), (3, 2, 2)),
+    ((4, 1, 2), (3, 5, 2, 1)), ((2, 3), (2,))], ids=str)
 def test_matmul_refuses_shapes(shape_a, shape_b):
     with pytest.raises(errors.ShapeMismatchError) as e:
         ones(*shape_a) @ ones(*shape_b)
@@ -283,8 +296,8 @@ def test_errors(call, error):
 
 
 @pytest.mark.parametrize(("subscripts", "position"), [
-    ("ij,j1->i", 4), ("ij,jk->il", 8), ("ij,jk->ii", 8), ("ij.,jk->ik", 2), ("i...j...,jk", 5), ("ij,jk->i->k", 8), ("ij,jk->i,k", 8),
-    ("ij,jk-ik", 5), ("ijk,jk->ik", 0), ("ij,j->i", 3), ("...ij,...jkl", 6), ("...j,j...->j", 11)])
+    ("ij,j1->i", 4), ("ij,jk->il", 8), ("ij,jk->ii", 8), ("ij.,jk->ik", 2), ("i...j...,jk", 5), ("ij,jk->i->k", 8),
+    ("ij,jk->i,k", 8), ("ij,jk-ik", 5), ("ijk,jk->ik", 0), ("ij,j->i", 3), ("...ij,...jkl", 6), ("...j,j...->j", 11)])
 def test_einsum_says_where_subscripts_are_wrong(subscripts, position):
     with pytest.raises(errors.ValidationError, match=rf"position {position}:") as e:
         tfr.einsum(subscripts, ones(2, 2), ones(2, 2))
@@ -321,16 +334,11 @@ def repeated(*shape):
     return tfr.constant(np.broadcast_to(np.ones(()), shape), copy=False)
 
 
-@pytest.mark.parametrize("shape", [(2, 2**31, 2), (3, 2**40, 5), (2**31, 2, 2)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 2**31, 2), (3, 2**40, 5), (1, 2**31, 2)], ids=str)
 def test_dimensions_beyond_32_bits_are_refused(shape):
     m, k, n = shape
-    if m > 2**20:
-        x, y = repeated(3, k, m), repeated(m, k)
-        call = lambda: tfr.einsum("ikm,mk->i", x, y)
-    else:
-        call = lambda: repeated(m, k) @ repeated(k, n)
     with pytest.raises(errors.IntegerOverflowError) as e:
-        call()
+        repeated(m, k) @ repeated(k, n)
     assert e.value.expected == 2**31 - 1
 
 
@@ -348,8 +356,8 @@ def test_nothing_is_left_alive():
             b = support.const(support.random_layout(np.ones((20, 4, 20)), np.random.default_rng(seed + 1)))
             tfr.einsum("abcd,dbe->bcae", a, b)
             tfr.vecdot(a, a)
-        for f in (lambda: tfr.outer(repeated(2**40), repeated(2**40)), lambda: tfr.tensordot(ones(*[1] * 40), ones(*[1] * 40), 0),
-                  lambda: repeated(2, 2**31) @ repeated(2**31, 2)):
+        for f in (lambda: tfr.outer(repeated(2**40), repeated(2**40)), lambda: repeated(2, 2**31) @ repeated(2**31, 2),
+                  lambda: tfr.tensordot(ones(*[1] * 40), ones(*[1] * 40), 0)):
             with pytest.raises(errors.TenferroError):
                 f()
         return rng

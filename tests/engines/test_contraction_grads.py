@@ -57,7 +57,8 @@ def test_second_order(case, dtype):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(0, 2**32 - 1), st.sampled_from(support.DIFF_DTYPES), st.sampled_from(["matmul", "dot_general", "einsum diagonals"]))
+@given(st.integers(0, 2**32 - 1), st.sampled_from(support.DIFF_DTYPES),
+       st.sampled_from(["matmul", "dot_general", "einsum diagonals"]))
 def test_any_layout(seed, dtype, case):
     f, *shapes = CASES[case]
     rng = np.random.default_rng(seed)
