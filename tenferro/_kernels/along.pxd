@@ -11,4 +11,4 @@ cdef int along_axis(PyObject *engine, int op, const Value *ins, int n, Value *ou
 cdef int index_set(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1
 cdef int flat_index(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1
 cdef Py_ssize_t count_true(const char *mask, Py_ssize_t n) noexcept nogil
-cdef void true_positions(const char *mask, Py_ssize_t n, Py_ssize_t *out) noexcept nogil
+cdef void true_positions(const char *mask, Py_ssize_t count, Py_ssize_t *out) noexcept nogil

@@ -204,9 +204,9 @@ cdef Py_ssize_t count_true(const char *mask, Py_ssize_t n) noexcept nogil:
     return count
 
 
-cdef void true_positions(const char *mask, Py_ssize_t n, Py_ssize_t *out) noexcept nogil:
-    cdef Py_ssize_t j, k = 0
-    for j in range(n):
-        if mask[j]:
-            out[k] = j
-            k += 1
+cdef void true_positions(const char *mask, Py_ssize_t count, Py_ssize_t *out) noexcept nogil:
+    cdef Py_ssize_t j = 0, k = 0
+    while k < count:
+        out[k] = j
+        k += mask[j] != 0
+        j += 1

@@ -176,6 +176,12 @@ cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py
     cdef Py_ssize_t at[64]
     cdef const char *q = idx.data
     cdef Py_ssize_t j, f, offset, o = 0
+    if rank == 1 and p.k == 1:
+        for j in range(d[0]):
+            f = wrapped(q + j * s[0], p.size, bad)
+            whole_at[j] = f * p.steps[0]
+            block_at[j] = j * b[0]
+        return
     memset(at, 0, sizeof(at))
     for j in range(idx.meta.size):
         f = (<const int64_t *> q)[0]

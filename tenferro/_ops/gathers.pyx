@@ -253,7 +253,7 @@ cdef EagerTensor mask_positions(EagerTensor mask):
         n = count_true(mask.v.data, m.size)
     t = fresh(mask.rt, meta_compact(D_I64, 1, &n, True))
     with nogil:
-        true_positions(mask.v.data, m.size, <Py_ssize_t *> t.v.data)
+        true_positions(mask.v.data, n, <Py_ssize_t *> t.v.data)
     return t
 
 
