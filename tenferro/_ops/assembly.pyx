@@ -34,10 +34,23 @@ cdef int differ(EagerTensor x, EagerTensor first, int i, str op) except -1:
                              argument="arrays", expected=shape_tuple(first.v.meta), actual=shape_tuple(x.v.meta))
 
 
+cdef int common_dtype(tuple xs) noexcept:
+    """NumPy's: inexact dtypes are promoted first, so that small integers do not widen one another before they meet them."""
+    cdef EagerTensor x
+    cdef int dtype = -1, t
+    cdef bint inexact
+    for inexact in (True, False):
+        for x in xs:
+            t = x.v.meta.dtype
+            if is_inexact(t) == inexact:
+                dtype = t if dtype < 0 else promote[dtype][t]
+    return dtype
+
+
 cdef int check_inputs(tuple xs, int axis, bint stacked, bint *rows) except -1:
     """Shapes agree; the result is row-major if all that have an order are. Returns the dtype of the result."""
     cdef EagerTensor first = <EagerTensor> xs[0], x
-    cdef int i, k, dtype = first.v.meta.dtype
+    cdef int i, k
     rows[0] = True
     for i in range(len(xs)):
         x = <EagerTensor> xs[i]
@@ -46,10 +59,9 @@ cdef int check_inputs(tuple xs, int axis, bint stacked, bint *rows) except -1:
         for k in range(x.v.meta.rank):
             if x.v.meta.dims[k] != first.v.meta.dims[k] and (stacked or k != axis):
                 differ(x, first, i, "stack" if stacked else "concatenate")
-        dtype = promote[dtype][x.v.meta.dtype]
         if x.v.meta.rank >= 2 and not row_major(x.v.meta):
             rows[0] = False
-    return dtype
+    return common_dtype(xs)
 
 
 cdef EagerTensor join(tuple xs, int axis, bint stacked):
@@ -62,7 +74,7 @@ cdef EagerTensor join(tuple xs, int axis, bint stacked):
     cdef Params *p
     dtype = check_inputs(xs, axis, stacked, &rows)
     if n > 255:                 # more than one operation takes
-        xs = tuple([join(xs[i:i + 255], axis, stacked) for i in range(0, n, 255)])
+        xs = tuple([join(xs[i:min(i + 255, n)], axis, stacked) for i in range(0, n, 255)])
         return join(xs, axis, False)
     for k in range(rank):
         shape[k] = first.v.meta.dims[k - 1 if stacked and k > axis else k] if not (stacked and k == axis) else n

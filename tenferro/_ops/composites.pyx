@@ -1,23 +1,81 @@
 """Structure operations that are made of others, and the place where the family's public functions meet."""
 
 from tenferro._core.abi cimport *
-from tenferro._core.eager cimport EagerTensor, as_eager, as_operand
+from tenferro._core.eager cimport EagerTensor, as_eager
 from tenferro._core.optable cimport Op
 from .assembly cimport join, operands
 from .reduce cimport reduce_op
-from .slicing cimport slice_axis
+from .slicing cimport slice_axis, take_at
 from .structure cimport *
 
 import numpy as np
 
-from tenferro.errors import AxisError, DTypeMismatchError, ShapeMismatchError, ValidationError
+from tenferro.errors import DTypeMismatchError, ShapeMismatchError, ValidationError
 from .assembly import concatenate, embed_diag, pad, stack, tril, triu
-from .builder import SliceBuilder
-from .slicing import array_split, dynamic_slice, getitem, slice, split, unstack
+from .builder import SliceBuilder      # installs EagerTensor.slice_builder
+from .slicing import dynamic_slice, slice
 from .views import (broadcast_in_dim, broadcast_to, diagonal, expand_dims, extract_diag, flip, mT, matrix_transpose, moveaxis,
                     permute_dims, ravel, reshape, reverse, squeeze, swapaxes, transpose)
 
 concat = concatenate
+
+
+cdef list cut_places(object where, Py_ssize_t n, bint equal):
+    """Starts of the parts of an axis of length n, and its end."""
+    cdef Py_ssize_t parts, i
+    if hasattr(where, "__iter__") or getattr(where, "ndim", 0) > 0:
+        ends = [size_of(k, "indices_or_sections") for k in where]
+        return [0] + [max(0, k + n) if k < 0 else min(k, n) for k in ends] + [n]
+    parts = size_of(where, "indices_or_sections")
+    if parts < 1:
+        raise ValidationError(f"split: the number of parts is {parts}; use at least 1", op="split",
+                              argument="indices_or_sections")
+    if equal and n % parts:
+        raise ShapeMismatchError(f"split: an axis of length {n} has no {parts} equal parts; give the places to cut, or use "
+                                 "array_split", op="split", argument="indices_or_sections", expected=f"a divisor of {n}",
+                                 actual=parts)
+    return [i * (n // parts) + min(i, n % parts) for i in range(parts + 1)]
+
+
+cdef list cut(EagerTensor x, object where, object axis, bint equal):
+    cdef int k = axis_of(axis, x.v.meta.rank)
+    cdef list at = cut_places(where, x.v.meta.dims[k], equal)
+    return [slice_axis(x, k, at[i], 1, max(0, at[i + 1] - at[i])) for i in range(len(at) - 1)]
+
+
+def split(x, indices_or_sections, axis=0):
+    """Split along an axis; a list of views.
+
+    Parameters
+    ----------
+    x : array_like
+    indices_or_sections : int or sequence of int
+        Number of equal parts, or the places to cut at.
+    axis : int
+
+    Returns
+    -------
+    list of EagerTensor
+
+    Raises
+    ------
+    AxisError
+    ShapeMismatchError
+        The axis has no so many equal parts.
+    """
+    return cut(as_eager(x), indices_or_sections, axis, True)
+
+
+def array_split(x, indices_or_sections, axis=0):
+    """The same as `split`, but the parts may differ in length by one."""
+    return cut(as_eager(x), indices_or_sections, axis, False)
+
+
+def unstack(x, axis=0):
+    """Tuple of the parts ``x[i]`` along an axis, without it; views."""
+    cdef EagerTensor t = as_eager(x)
+    cdef int k = axis_of(axis, t.v.meta.rank)
+    return tuple([take_at(t, k, i) for i in range(t.v.meta.dims[k])])
 
 
 cdef EagerTensor rolled(EagerTensor x, int axis, object shift):
@@ -82,7 +140,7 @@ def tile(x, reps):
     Raises
     ------
     ValidationError
-        A negative number, or more than 32 axes to repeat.
+        A negative number, or too many axes to repeat at once.
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t n[64]
@@ -170,7 +228,7 @@ def repeat(x, repeats, axis=None):
         raise ShapeMismatchError(f"repeat: repeats has shape {counts.shape}; give one number, or {t.v.meta.dims[k]}", op="repeat",
                                  argument="repeats", expected=(t.v.meta.dims[k],), actual=counts.shape)
     from .index import take
-    return take(t, np.repeat(np.arange(t.v.meta.dims[k]), counts), axis=k)
+    return take(t, np.repeat(np.arange(t.v.meta.dims[k]), counts.astype(np.int64)), axis=k)
 
 
 def trace(x, offset=0, axis1=0, axis2=1):
@@ -197,7 +255,7 @@ def broadcast_arrays(*arrays):
     except ValueError:
         shapes = [x.shape for x in xs]
         raise ShapeMismatchError(f"broadcast_arrays: shapes {shapes} do not broadcast; align their axes first",
-                                 op="broadcast_arrays", argument="arrays", expected=shapes[0], actual=shapes[-1]) from None
+                                 op="broadcast_arrays", argument="arrays", expected=shapes[0], actual=shapes[len(shapes) - 1]) from None
     return tuple([broadcast_to(x, shape) for x in xs])
 
 

@@ -2,7 +2,7 @@
 
 from cpython.bool cimport PyBool_Check
 from cpython.long cimport PyLong_Check, PyLong_CheckExact
-from cpython.number cimport PyIndex_Check, PyNumber_AsSsize_t
+from cpython.number cimport PyIndex_Check
 from cpython.ref cimport Py_INCREF
 from cpython.slice cimport PySlice_Check
 
@@ -10,7 +10,7 @@ from tenferro._core.eager cimport as_eager, as_operand, computed_in, emit1, emit
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from tenferro._kernels.structure cimport index_length, window
-from .structure cimport axis_of, shape_from, shape_tuple, size_of
+from .structure cimport shape_from, shape_tuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from tenferro.errors import AxisError, DTypeMismatchError, ShapeMismatchError, U
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t *, Py_ssize_t *, Py_ssize_t *) except -1
+    Py_ssize_t clipped "PyNumber_AsSsize_t"(object, void *) except? -1
     Py_ssize_t PySlice_AdjustIndices(Py_ssize_t, Py_ssize_t *, Py_ssize_t *, Py_ssize_t)
 
 cdef object _ndarray = np.ndarray, _generic = np.generic, _integer = np.integer, _slice = type(np.s_[:])
@@ -123,7 +124,7 @@ cdef int too_many(EagerTensor x, Py_ssize_t n) except -1:
 
 
 cdef inline Py_ssize_t position(object e, int axis, Py_ssize_t n) except -1:
-    cdef Py_ssize_t i = PyNumber_AsSsize_t(e, IndexError)
+    cdef Py_ssize_t i = clipped(e, NULL)
     if i < 0:
         i += n
     if i < 0 or i >= n:
@@ -133,9 +134,10 @@ cdef inline Py_ssize_t position(object e, int axis, Py_ssize_t n) except -1:
 
 cdef int slice_bounds(object s, Py_ssize_t n, Py_ssize_t *start, Py_ssize_t *step, Py_ssize_t *count) except -1:
     cdef Py_ssize_t stop
-    if s.step is not None and s.step == 0:
-        raise ValidationError("a slice's step is zero; use a positive or negative step", op="slice", argument="step")
-    PySlice_Unpack(s, start, &stop, step)
+    try:
+        PySlice_Unpack(s, start, &stop, step)
+    except ValueError:
+        raise ValidationError("a slice's step is zero; use a positive or negative step", op="slice", argument="step") from None
     count[0] = PySlice_AdjustIndices(n, start, &stop, step[0])
     if count[0] <= 1:
         step[0] = 1
@@ -151,8 +153,8 @@ cdef bint is_integer(object e):
     return PyIndex_Check(e) and not isinstance(e, (_ndarray, EagerTensor))
 
 
-cdef int survey(EagerTensor x, tuple index, bint *dotted) except -2:
-    """Number of axes that a basic index names, -1 for another kind of index; whether it has an ellipsis."""
+cdef int survey(EagerTensor x, tuple index) except -2:
+    """Number of axes that a basic index names, -1 for another kind of index."""
     cdef int named = 0, new = 0
     cdef bint dots = False
     for e in index:
@@ -172,29 +174,35 @@ cdef int survey(EagerTensor x, tuple index, bint *dotted) except -2:
     if new + x.v.meta.rank > MAX_RANK:
         raise ValidationError(f"a tensor has at most {MAX_RANK} axes; the index adds {new} to {x.v.meta.rank}", op="getitem",
                               argument="index")
-    dotted[0] = dots
     return named
 
 
+cdef inline int take_all(Py_ssize_t *axes, Py_ssize_t *source, const Meta *m, int k, int q, int n) noexcept:
+    """n whole axes from axis k on; returns n."""
+    cdef int i
+    for i in range(n):
+        axes[3 * (k + i)] = 0
+        axes[3 * (k + i) + 1] = 1
+        axes[3 * (k + i) + 2] = m.dims[k + i]
+        source[q + i] = k + i
+    return n
+
+
 cdef EagerTensor basic(EagerTensor x, tuple index, int named):
-    """A basic index, with an ellipsis, of which `named` entries belong to axes of x."""
+    """A basic index of which `named` entries belong to axes of x."""
     cdef Py_ssize_t axes[192]
     cdef Py_ssize_t source[64]
     cdef Meta *m = x.v.meta
-    cdef int k = 0, q = 0, i, skip = m.rank - named
+    cdef int k = 0, q = 0, i, skip = m.rank - named     # axes that an ellipsis stands for
     cdef Params *p
     for e in index:
         if e is None:
             source[q] = -1
             q += 1
         elif e is Ellipsis:
-            for i in range(skip):
-                axes[3 * k] = 0
-                axes[3 * k + 1] = 1
-                axes[3 * k + 2] = m.dims[k]
-                source[q] = k
-                k += 1
-                q += 1
+            i = take_all(axes, source, m, k, q, skip)
+            k += i
+            q += i
         elif PySlice_Check(e):
             slice_bounds(e, m.dims[k], &axes[3 * k], &axes[3 * k + 1], &axes[3 * k + 2])
             source[q] = k
@@ -205,6 +213,7 @@ cdef EagerTensor basic(EagerTensor x, tuple index, int named):
             axes[3 * k + 1] = 1
             axes[3 * k + 2] = 1
             k += 1
+    q += take_all(axes, source, m, k, q, m.rank - k)
     p = params_new(index_length(m.rank, q))
     p.v[0] = m.rank
     p.v[1] = q
@@ -238,14 +247,13 @@ def getitem(EagerTensor x not None, index):
         A step is zero, there is more than one ellipsis.
     """
     cdef int named
-    cdef bint dots
     cdef tuple items
     if PyLong_CheckExact(index) and x.v.meta.rank:
         return take_at(x, 0, position(index, 0, x.v.meta.dims[0]))
     items = <tuple> index if isinstance(index, tuple) else (index,)
-    named = survey(x, items, &dots)
+    named = survey(x, items)
     if named >= 0:
-        return basic(x, items if dots else items + (Ellipsis,), named)
+        return basic(x, items, named)
     if _advanced is None:
         raise UnsupportedError("this kind of index is not supported; use integers, slices, None and ...", op="getitem")
     return _advanced(x, index)
@@ -352,61 +360,3 @@ def dynamic_slice(x, starts, sizes):
         raise ShapeMismatchError(f"dynamic_slice: give {t.v.meta.rank} sizes, one for each axis", op="dynamic_slice",
                                  argument="sizes", expected=t.v.meta.rank, actual=rank)
     return dynamic_slice_by(t, s, n)
-
-
-cdef list cut_places(object where, Py_ssize_t n, bint equal):
-    """Starts of the parts of an axis of length n, and its end."""
-    cdef Py_ssize_t parts, i
-    if hasattr(where, "__iter__") or getattr(where, "ndim", 0) > 0:
-        ends = [size_of(k, "indices_or_sections") for k in where]
-        return [0] + [max(0, k + n) if k < 0 else min(k, n) for k in ends] + [n]
-    parts = size_of(where, "indices_or_sections")
-    if parts < 1:
-        raise ValidationError(f"split: the number of parts is {parts}; use at least 1", op="split",
-                              argument="indices_or_sections")
-    if equal and n % parts:
-        raise ShapeMismatchError(f"split: an axis of length {n} has no {parts} equal parts; give the places to cut, or use "
-                                 "array_split", op="split", argument="indices_or_sections", expected=f"a divisor of {n}",
-                                 actual=parts)
-    return [i * (n // parts) + min(i, n % parts) for i in range(parts + 1)]
-
-
-cdef list cut(EagerTensor x, object where, object axis, bint equal):
-    cdef int k = axis_of(axis, x.v.meta.rank)
-    cdef list at = cut_places(where, x.v.meta.dims[k], equal)
-    return [slice_axis(x, k, a, 1, max(0, b - a)) for a, b in zip(at[:-1], at[1:])]
-
-
-def split(x, indices_or_sections, axis=0):
-    """Split along an axis; a list of views.
-
-    Parameters
-    ----------
-    x : array_like
-    indices_or_sections : int or sequence of int
-        Number of equal parts, or the places to cut at.
-    axis : int
-
-    Returns
-    -------
-    list of EagerTensor
-
-    Raises
-    ------
-    AxisError
-    ShapeMismatchError
-        The axis has no so many equal parts.
-    """
-    return cut(as_eager(x), indices_or_sections, axis, True)
-
-
-def array_split(x, indices_or_sections, axis=0):
-    """The same as `split`, but the parts may differ in length by one."""
-    return cut(as_eager(x), indices_or_sections, axis, False)
-
-
-def unstack(x, axis=0):
-    """Tuple of the parts ``x[i]`` along an axis, without it; views."""
-    cdef EagerTensor t = as_eager(x)
-    cdef int k = axis_of(axis, t.v.meta.rank)
-    return tuple([take_at(t, k, i) for i in range(t.v.meta.dims[k])])

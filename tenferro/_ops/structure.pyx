@@ -5,7 +5,7 @@ from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from tenferro._kernels.structure cimport diagonal
 
-from tenferro.errors import AxisError, IntegerOverflowError, ShapeMismatchError, ValidationError
+from tenferro.errors import AxisError, IntegerOverflowError, ValidationError
 
 
 # ---- arguments ---------------------------------------------------------------------------------------------------------
@@ -49,7 +49,11 @@ cdef Py_ssize_t size_of(object n, str argument) except? -1:
 
 cdef int shape_from(object shape, Py_ssize_t *dims) except -1:
     cdef int i = 0
-    cdef object sizes = tuple(shape) if hasattr(shape, "__iter__") else (shape,)
+    cdef tuple sizes
+    if isinstance(shape, tuple):
+        sizes = <tuple> shape
+    else:
+        sizes = tuple(shape) if isinstance(shape, list) or hasattr(shape, "__iter__") else (shape,)
     if len(sizes) > MAX_RANK:
         raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {len(sizes)}", argument="shape")
     for n in sizes:
