@@ -1,11 +1,22 @@
-"""Reductions."""
+"""Reductions along any axes."""
 
-from tenferro._core.eager cimport as_eager, cast, check, emit1, emit_view
+from tenferro._core.eager cimport as_eager, cast, computed_in, emit1, emit_view
 from tenferro._core.memory cimport *
-from tenferro._core.optable cimport Op
+from tenferro._core.optable cimport Op, dtype_code, dtype_object, op_name
+from .basic cimport mul_s
 from .structure cimport reshape_to
 
-from tenferro.errors import AxisError
+from tenferro.errors import AxisError, DTypeMismatchError, ValidationError
+
+
+# ---- arguments -------------------------------------------------------------------------------------------------------
+
+cdef int bad_axis(object a, int rank, bint twice) except -1:
+    if twice:
+        raise AxisError(f"axis {a} is named twice; name each axis once", argument="axis", expected="distinct axes",
+                        actual=a)
+    raise AxisError(f"axis {a} is out of range for a tensor with {rank} axes; name one in -{rank} <= axis < {rank}",
+                    argument="axis", expected=f"-{rank} <= axis < {rank}", actual=a)
 
 
 cdef unsigned long long axis_mask(EagerTensor x, object axis) except *:
@@ -18,15 +29,48 @@ cdef unsigned long long axis_mask(EagerTensor x, object axis) except *:
         k = a
         if k < 0:
             k += rank
-        if k < 0 or k >= rank or (mask >> k) & 1:
-            raise AxisError(f"axis {a} is out of range or named twice for a tensor with {rank} axes", argument="axis",
-                            expected=f"-{rank} <= axis < {rank}", actual=a)
+        if k < 0 or k >= rank:
+            bad_axis(a, rank, False)
+        if (mask >> k) & 1:
+            bad_axis(a, rank, True)
         mask |= 1ULL << k
     return mask
 
 
+cdef int flag(object keepdims) except -1:
+    if keepdims is False:
+        return 0
+    if keepdims is True:
+        return 1
+    if type(keepdims).__name__ in ("bool", "bool_"):
+        return bool(keepdims)
+    raise ValidationError(f"keepdims is True or False, not {keepdims!r}; give other options by name",
+                          argument="keepdims")
+
+
+cdef int sum_dtype(int dtype) noexcept:
+    if dtype == D_BOOL or D_I8 <= dtype <= D_I32:
+        return D_I64
+    return D_U64 if D_U8 <= dtype <= D_U32 else dtype
+
+
+cdef EagerTensor in_float(EagerTensor x):
+    return x if is_inexact(x.v.meta.dtype) else cast(x, D_F64)
+
+
+# ---- for rules and composites ----------------------------------------------------------------------------------------
+
+cdef Py_ssize_t count_along(const Meta *m, unsigned long long axes) noexcept:
+    cdef int i
+    cdef Py_ssize_t n = 1
+    for i in range(m.rank):
+        if (axes >> i) & 1:
+            n *= m.dims[i]
+    return n
+
+
 cdef Meta *reduced_meta(EagerTensor x, unsigned long long axes, bint keepdims, int dtype) except NULL:
-    """The order of axes that remain is row-major if x's is, column-major otherwise."""
+    """The order of the axes that remain is row-major if x's is, column-major otherwise."""
     cdef Py_ssize_t shape[64]
     cdef int i, n = 0
     for i in range(x.v.meta.rank):
@@ -39,12 +83,23 @@ cdef Meta *reduced_meta(EagerTensor x, unsigned long long axes, bint keepdims, i
     return meta_compact(dtype, n, shape, row_major(x.v.meta))
 
 
-cdef EagerTensor sum_axes(EagerTensor x, unsigned long long axes, bint keepdims):
-    cdef Params *p = params_new(2)
-    cdef Meta *m
+cdef inline EagerTensor emit_reduced(int op, EagerTensor x, unsigned long long axes, bint keepdims, int dtype,
+                                     Py_ssize_t extra):
+    cdef Meta *m = reduced_meta(x, axes, keepdims, dtype)
+    cdef Params *p = params_new(3)
     p.v[0] = <Py_ssize_t> axes
     p.v[1] = keepdims
-    return emit1(Op.REDUCE_SUM, x, p, reduced_meta(x, axes, keepdims, x.v.meta.dtype))
+    p.v[2] = extra
+    return emit1(op, x, p, m)
+
+
+cdef EagerTensor reduced(int op, EagerTensor x, unsigned long long axes, bint keepdims):
+    """A reduction whose result has x's dtype."""
+    return emit_reduced(op, x, axes, keepdims, x.v.meta.dtype, 0)
+
+
+cdef EagerTensor sum_axes(EagerTensor x, unsigned long long axes, bint keepdims):
+    return emit_reduced(Op.REDUCE_SUM, x, axes, keepdims, x.v.meta.dtype, 0)
 
 
 cdef EagerTensor sum_to(EagerTensor x, const Meta *m):
@@ -59,10 +114,301 @@ cdef EagerTensor sum_to(EagerTensor x, const Meta *m):
     return x if same_shape(x.v.meta, m) else reshape_to(x, m)
 
 
+cdef EagerTensor unreduce(EagerTensor x, const Meta *m, unsigned long long axes, bint keepdims):
+    cdef Meta *out = meta_new(x.v.meta.dtype, m.rank)
+    cdef Params *p
+    cdef int i, j = 0
+    for i in range(m.rank):
+        out.dims[i] = m.dims[i]
+        if (axes >> i) & 1:
+            out.dims[m.rank + i] = 0
+            j += keepdims
+        else:
+            out.dims[m.rank + i] = x.v.meta.dims[x.v.meta.rank + j]
+            j += 1
+    out = meta_finish(out)
+    p = params_new(2)
+    p.v[0] = <Py_ssize_t> axes
+    p.v[1] = keepdims
+    return emit_view(Op.UNREDUCE, x, p, out, x.v.data)
+
+
+# ---- public ----------------------------------------------------------------------------------------------------------
+
+cdef int empty(EagerTensor x, unsigned long long axes, int op) except -1:
+    if x.v.meta.size == 0 and count_along(x.v.meta, axes) == 0:
+        name = op_name(op)
+        raise ValidationError(f"{name} has no value for no elements; a zero-size tensor can be reduced along its "
+                              "other axes only", op=name, argument="x")
+    return 0
+
+
+cdef EagerTensor total(int op, object a, object axis, object keepdims, object dtype):
+    cdef EagerTensor x = as_eager(a)
+    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef bint keep = flag(keepdims)
+    x = cast(x, sum_dtype(x.v.meta.dtype) if dtype is None else dtype_code(dtype))
+    if x.v.meta.dtype == D_BOOL:
+        op = Op.ANY if op == Op.REDUCE_SUM else Op.ALL
+    return emit_reduced(op, x, axes, keep, x.v.meta.dtype, 0)
+
+
 cdef EagerTensor reduce_op(int op, EagerTensor x, object axis, bint keepdims):
-    return sum_axes(x, axis_mask(x, axis), keepdims)
+    return total(op, x, axis, keepdims, None)
 
 
-def sum(x, axis=None, keepdims=False):
-    """Sum."""
-    return reduce_op(Op.REDUCE_SUM, as_eager(x), axis, keepdims)
+cdef EagerTensor extreme(int op, object a, object axis, object keepdims):
+    cdef EagerTensor x = as_eager(a)
+    cdef unsigned long long axes = axis_mask(x, axis)
+    empty(x, axes, op)
+    return emit_reduced(op, x, axes, flag(keepdims), x.v.meta.dtype, 0)
+
+
+cdef EagerTensor truth(int op, object a, object axis, object keepdims, int dtype):
+    cdef EagerTensor x = as_eager(a)
+    cdef unsigned long long axes = axis_mask(x, axis)
+    return emit_reduced(op, computed_in(x, D_BOOL), axes, flag(keepdims), dtype, 0)
+
+
+cdef EagerTensor spread(int op, object a, object axis, object keepdims, object correction):
+    """Variance or standard deviation. A fractional correction rescales the one without."""
+    cdef EagerTensor x = in_float(as_eager(a))
+    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef int real_ = real_dtype(x.v.meta.dtype)
+    cdef double c = correction, n
+    cdef bint keep = flag(keepdims)
+    if not -1e15 < c < 1e15:
+        raise ValidationError(f"correction is a finite number, not {correction}", argument="correction")
+    if c == <double> <Py_ssize_t> c:
+        return emit_reduced(op, x, axes, keep, real_, <Py_ssize_t> c)
+    n = <double> count_along(x.v.meta, axes)
+    n = n / (n - c if n > c else 0.0)
+    return mul_s(emit_reduced(op, x, axes, keep, real_, 0), n if op == Op.REDUCE_VAR else n ** 0.5)
+
+
+def sum(x, axis=None, keepdims=False, *, dtype=None):
+    """Sum of elements along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None, int or tuple of int
+        Axes to sum over; all by default.
+    keepdims : bool
+        Whether the summed axes stay, with length 1.
+    dtype : optional
+        Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
+
+    Returns
+    -------
+    EagerTensor
+        0 for no elements. Integers wrap around; floating-point numbers are summed pairwise.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    """
+    return total(Op.REDUCE_SUM, x, axis, keepdims, dtype)
+
+
+def prod(x, axis=None, keepdims=False, *, dtype=None):
+    """Product of elements along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None, int or tuple of int
+        Axes to multiply over; all by default.
+    keepdims : bool
+        Whether these axes stay, with length 1.
+    dtype : optional
+        As for `sum`.
+
+    Returns
+    -------
+    EagerTensor
+        1 for no elements. Derivatives are products of the other elements, so that they are right at zeros.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    """
+    return total(Op.REDUCE_PROD, x, axis, keepdims, dtype)
+
+
+def max(x, axis=None, keepdims=False):
+    """Largest element along axes; NaN if there is one.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; complex numbers are compared by real, then by imaginary part.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype. The gradient is shared equally among the winners.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    ValidationError
+        There are no elements to choose from.
+    """
+    return extreme(Op.REDUCE_MAX, x, axis, keepdims)
+
+
+def min(x, axis=None, keepdims=False):
+    """Smallest element along axes; NaN if there is one.
+
+    Parameters, result and errors are those of `max`.
+    """
+    return extreme(Op.REDUCE_MIN, x, axis, keepdims)
+
+
+def mean(x, axis=None, keepdims=False):
+    """Arithmetic mean along axes.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; bool and integers are computed in float64.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        NaN for no elements.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    """
+    cdef EagerTensor t = in_float(as_eager(x))
+    cdef unsigned long long axes = axis_mask(t, axis)
+    return emit_reduced(Op.REDUCE_MEAN, t, axes, flag(keepdims), t.v.meta.dtype, 0)
+
+
+def var(x, axis=None, keepdims=False, *, correction=0, ddof=None):
+    """Variance along axes: the sum of ``abs(x - mean(x))**2`` over ``n - correction``.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; bool and integers are computed in float64.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+    correction : int or float
+        Degrees of freedom lost; 1 gives the unbiased estimate. `ddof` is NumPy's name for it.
+
+    Returns
+    -------
+    EagerTensor
+        Real, also for complex `x`; exactly 0 for equal elements, NaN for none.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    """
+    return spread(Op.REDUCE_VAR, x, axis, keepdims, correction if ddof is None else ddof)
+
+
+def std(x, axis=None, keepdims=False, *, correction=0, ddof=None):
+    """Standard deviation along axes: the square root of `var`, with the same parameters, result and errors.
+
+    Where all elements are equal its derivatives are 0.
+    """
+    return spread(Op.REDUCE_STD, x, axis, keepdims, correction if ddof is None else ddof)
+
+
+def logsumexp(x, axis=None, keepdims=False):
+    """``log(sum(exp(x)))`` along axes, without overflow.
+
+    Parameters
+    ----------
+    x : array_like
+        Any real dtype; bool and integers are computed in float64.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        -inf for no elements and where all are -inf; the gradient is 0 there.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    DTypeMismatchError
+        `x` is complex.
+    """
+    cdef EagerTensor t = in_float(as_eager(x))
+    cdef unsigned long long axes = axis_mask(t, axis)
+    if is_complex(t.v.meta.dtype):
+        raise DTypeMismatchError("logsumexp is defined for real numbers; use log(sum(exp(x))) for complex ones",
+                                 op="logsumexp", argument="x", expected="a real dtype",
+                                 actual=dtype_object(t.v.meta.dtype))
+    return emit_reduced(Op.LOGSUMEXP, t, axes, flag(keepdims), t.v.meta.dtype, 0)
+
+
+def any(x, axis=None, keepdims=False):
+    """Whether any element along axes is not zero; False for no elements. NaN is not zero.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        bool, untracked.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    """
+    return truth(Op.ANY, x, axis, keepdims, D_BOOL)
+
+
+def all(x, axis=None, keepdims=False):
+    """Whether no element along axes is zero; True for no elements.
+
+    Parameters, result and errors are those of `any`.
+    """
+    return truth(Op.ALL, x, axis, keepdims, D_BOOL)
+
+
+def count_nonzero(x, axis=None, keepdims=False):
+    """Number of elements along axes that are not zero, as int64.
+
+    Parameters and errors are those of `any`.
+    """
+    return truth(Op.COUNT_NONZERO, x, axis, keepdims, D_I64)
+
+
+from .scan import argmax, argmin, cumprod, cumsum, diff  # no-cython-lint
