@@ -6,6 +6,7 @@ between libraries.
 
 import os
 import sys
+import threading
 from importlib import import_module
 from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
@@ -69,14 +70,22 @@ cdef void *routine(object module, str precision, str name, str expected) except 
                            "release whose BLAS has 32-bit integers", op="matmul", engine="cpu")
 
 
-cdef int load_blas() except -1:
+_lock = threading.Lock()
+
+
+def fetch():
+    """Fill the tables."""
     global loaded
     cdef int dtype
-    if loaded:
-        return 0
     module = blas_module()
     for dtype, precision in ((D_F32, "s"), (D_F64, "d"), (D_C64, "c"), (D_C128, "z")):
         gemm[dtype] = <gemm_t> routine(module, precision, "gemm", "cciiixxixixxi")
         gemv[dtype] = <gemv_t> routine(module, precision, "gemv", "ciixxixixxi")
     loaded = True
+
+
+cdef int load_blas() except -1:
+    if not loaded:
+        with _lock:
+            fetch()
     return 0

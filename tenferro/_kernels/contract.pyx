@@ -1,8 +1,8 @@
 """Contraction of two tensors: the axes are sorted into four groups, fused, and handed to a matrix product.
 
 ``batch`` axes are in a, b and the result, ``rows`` in a and the result, ``columns`` in b and the result, ``summed`` in
-a and b. When each of the last three groups fuses into one axis, and every matrix runs through its memory one element at a
-time in one direction, BLAS takes the operands as they are. Otherwise an operand is packed first, or further axes become
+a and b. When each of the last three groups fuses into one axis, and every matrix runs through its memory one element at
+a time in one direction, BLAS takes the operands as they are. Otherwise an operand is packed first, or more axes become
 batch axes.
 """
 

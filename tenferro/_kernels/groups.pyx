@@ -86,14 +86,17 @@ cdef void merge(Group *g) noexcept nogil:
 
 
 cdef void spill(Plan *p) noexcept nogil:
-    """Leave one axis of the rows and one of the columns, the longest; the others become batch axes."""
+    """Leave one axis of the rows and one of the columns; the others become batch axes.
+
+    The longest one stays, or the fastest of the result if it is not much shorter.
+    """
     cdef int which, i, best
     cdef Group *g
     for which in range(ROWS, COLUMNS + 1):
         g = &p.g[which]
-        best = 0
-        for i in range(1, g.r):
-            if g.x[i].n > g.x[best].n:
+        best = g.r - 1
+        for i in range(g.r - 1):
+            if g.x[i].n > (4 * g.x[best].n if best == g.r - 1 else g.x[best].n):
                 best = i
         for i in range(g.r):
             if i != best:

@@ -303,8 +303,9 @@ def tensordot(a, b, axes=2):
     if isinstance(axes, int):
         n = min(x.v.meta.rank, y.v.meta.rank)
         if not 0 <= axes <= n:
-            raise AxisError(f"tensordot: axes={axes} for operands with {x.v.meta.rank} and {y.v.meta.rank} axes; use at "
-                            "most as many as both have", op="tensordot", argument="axes", expected=n, actual=axes)
+            raise AxisError(f"tensordot: axes={axes} for operands with {x.v.meta.rank} and {y.v.meta.rank} axes; use "
+                            "at most as many as both have", op="tensordot", argument="axes", expected=n,
+                            actual=axes)
         n = axes
         for i in range(n):
             cx[i] = x.v.meta.rank - n + i
