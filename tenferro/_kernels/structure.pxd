@@ -10,8 +10,8 @@ cdef int pad(PyObject *engine, int op, const Value *ins, int n, Value *out, cons
 cdef int triangle(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1
 cdef int embed_diag(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1
 
-# A basic index, as parameters: rank r of the indexed tensor, rank q of the result, (start, step, count) for each of the r
-# axes, and for each of the q axes the one it comes from, -1 for a new one. Axes that nothing comes from are dropped.
+# A basic index, as parameters: rank r of the indexed tensor, rank q of the result, (start, step, count) for each of the
+# r axes, and for each of the q axes the one it comes from, -1 for a new one. Axes that nothing comes from are dropped.
 
 cdef inline Py_ssize_t index_length(Py_ssize_t r, Py_ssize_t q) noexcept nogil:
     return 2 + 3 * r + q
@@ -31,7 +31,8 @@ cdef inline Py_ssize_t window(const Py_ssize_t *v, const Meta *m, Meta *w) noexc
         offset += axes[3 * k] * m.dims[r + k]
     return offset
 
-cdef inline Py_ssize_t diagonal(const Meta *m, Py_ssize_t offset, Py_ssize_t axis1, Py_ssize_t axis2, Meta *w) noexcept nogil:
+cdef inline Py_ssize_t diagonal(const Meta *m, Py_ssize_t offset, Py_ssize_t axis1, Py_ssize_t axis2,
+                                Meta *w) noexcept nogil:
     """Shape and strides of a diagonal of m, moved to the last axis; returns its offset in bytes."""
     cdef Py_ssize_t first = -offset if offset < 0 else 0, second = offset if offset > 0 else 0
     cdef Py_ssize_t a = m.dims[axis1] - first, b = m.dims[axis2] - second

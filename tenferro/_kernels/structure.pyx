@@ -29,7 +29,7 @@ cdef inline void clear(Value *out) noexcept:
 
 cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """Parameters: the axis, whether it is new, the place of each input along it."""
-    cdef Py_ssize_t axis = params.v[0], size
+    cdef Py_ssize_t axis = params.v[0]
     cdef const Py_ssize_t *at = params.v + 2
     cdef int i, j, k, r = out.meta.rank, q = r - 1 if params.v[1] else r
     cdef Meta *w
@@ -59,7 +59,7 @@ cdef Py_ssize_t start_at(const Value *starts, int i, Py_ssize_t limit) noexcept:
     """The i-th start, clamped so that the window fits; starts are int64 or uint64."""
     cdef const char *p = starts.data + i * starts.meta.dims[1]
     if starts.meta.dtype == D_U64:
-        return limit if (<const unsigned long long *> p)[0] > <unsigned long long> limit else (<const Py_ssize_t *> p)[0]
+        return <Py_ssize_t> min((<const unsigned long long *> p)[0], <unsigned long long> limit)
     return max(0, min((<const Py_ssize_t *> p)[0], limit))
 
 

@@ -1,10 +1,10 @@
 """Tensors put together from others, in fresh memory: concatenation, padding, triangles, diagonals."""
 
-from tenferro._core.eager cimport as_eager, as_operand, constant_value, emit1, emit2, emit_n
+from tenferro._core.eager cimport as_eager, as_operand, emit1, emit2, emit_n
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op, promote
 from tenferro._core.state cimport EagerRuntime, ambient_runtime
-from .slicing cimport slice_axis, take_at
+from .slicing cimport take_at
 from .structure cimport axis_of, broadcast_dims, reshape_dims, shape_tuple, size_of
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from tenferro.errors import AxisError, DTypeMismatchError, ShapeMismatchError, ValidationError
 
 
-# ---- concatenation -----------------------------------------------------------------------------------------------------
+# ---- concatenation ---------------------------------------------------------------------------------------------------
 
 cdef tuple operands(object xs):
     cdef EagerRuntime rt = None
@@ -29,13 +29,14 @@ cdef tuple operands(object xs):
 
 
 cdef int differ(EagerTensor x, EagerTensor first, int i, str op) except -1:
-    raise ShapeMismatchError(f"{op}: input {i} has shape {shape_tuple(x.v.meta)}, input 0 {shape_tuple(first.v.meta)}; they "
-                             + ("must be equal" if op == "stack" else "may differ along the axis only"), op=op,
-                             argument="arrays", expected=shape_tuple(first.v.meta), actual=shape_tuple(x.v.meta))
+    rule = "must be equal" if op == "stack" else "may differ along the axis only"
+    shape, other = shape_tuple(first.v.meta), shape_tuple(x.v.meta)
+    raise ShapeMismatchError(f"{op}: input {i} has shape {other}, input 0 {shape}; they {rule}", op=op,
+                             argument="arrays", expected=shape, actual=other)
 
 
 cdef int common_dtype(tuple xs) noexcept:
-    """NumPy's: inexact dtypes are promoted first, so that small integers do not widen one another before they meet them."""
+    """NumPy's: inexact dtypes first, so that small integers do not widen one another before they meet them."""
     cdef EagerTensor x
     cdef int dtype = -1, t
     cdef bint inexact
@@ -154,7 +155,7 @@ def stack(arrays, axis=0):
     return join(xs, axis_of(axis, (<EagerTensor> xs[0]).v.meta.rank + 1), True)
 
 
-# ---- padding -----------------------------------------------------------------------------------------------------------
+# ---- padding ---------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor pad_with(EagerTensor x, EagerTensor value, const Py_ssize_t *widths):
     cdef Py_ssize_t shape[64]
@@ -183,8 +184,9 @@ cdef object pad_widths(object pad_width, int rank):
     try:
         widths = np.broadcast_to(widths, (rank, 2))
     except ValueError:
-        raise ShapeMismatchError(f"pad: pad_width has shape {widths.shape}; give (before, after) for each of the {rank} axes",
-                                 op="pad", argument="pad_width", expected=(rank, 2), actual=widths.shape) from None
+        raise ShapeMismatchError(f"pad: pad_width has shape {widths.shape}; give (before, after) for each of the "
+                                 f"{rank} axes", op="pad", argument="pad_width", expected=(rank, 2),
+                                 actual=widths.shape) from None
     if widths.dtype.kind not in "iu" and widths.size:
         raise DTypeMismatchError(f"pad: pad_width is {widths.dtype}, not an integer", op="pad", argument="pad_width",
                                  expected="an integer dtype", actual=widths.dtype)
@@ -196,8 +198,8 @@ cdef object pad_widths(object pad_width, int rank):
 cdef EagerTensor as_fill(object value, EagerTensor x):
     cdef EagerTensor v = as_operand(value, x.rt)
     if is_complex(v.v.meta.dtype) and not is_complex(x.v.meta.dtype):
-        raise DTypeMismatchError(f"pad: a complex constant does not fit {x.dtype}; convert the tensor with astype()", op="pad",
-                                 argument="constant_values", expected=x.dtype, actual=v.dtype)
+        raise DTypeMismatchError(f"pad: a complex constant does not fit {x.dtype}; convert the tensor with astype()",
+                                 op="pad", argument="constant_values", expected=x.dtype, actual=v.dtype)
     return v
 
 
@@ -214,9 +216,9 @@ cdef EagerTensor pad_constant(EagerTensor x, list widths, object values):
     shape[1] = 2
     if v.v.meta.rank > 2 or (v.v.meta.dims[v.v.meta.rank - 1] not in (1, 2)) or (
             v.v.meta.rank == 2 and v.v.meta.dims[0] != 1 and v.v.meta.dims[0] != r):
-        raise ShapeMismatchError(f"pad: constant_values has shape {shape_tuple(v.v.meta)}; give one number, or (before, after) "
-                                 f"for each of the {r} axes", op="pad", argument="constant_values", expected=(r, 2),
-                                 actual=shape_tuple(v.v.meta))
+        raise ShapeMismatchError(f"pad: constant_values has shape {shape_tuple(v.v.meta)}; give one number, or "
+                                 f"(before, after) for each of the {r} axes", op="pad", argument="constant_values",
+                                 expected=(r, 2), actual=shape_tuple(v.v.meta))
     v = broadcast_dims(v, 2, shape)
     for k in range(2 * r):
         table[k] = 0
@@ -257,21 +259,21 @@ def pad(x, pad_width, mode="constant", constant_values=0):
     if mode == "constant":
         return pad_constant(t, widths, constant_values)
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise ValidationError(f"pad: mode {mode!r} is not supported; use constant, edge, reflect, symmetric or wrap", op="pad",
-                              argument="mode")
+        raise ValidationError(f"pad: mode {mode!r} is not supported; use constant, edge, reflect, symmetric or wrap",
+                              op="pad", argument="mode")
     from .index import take
     y = t
     for axis, pair in enumerate(widths):
         if pair == [0, 0]:
             continue
         if t.v.meta.dims[axis] == 0:
-            raise ValidationError(f"pad: axis {axis} is empty, mode {mode!r} has nothing to repeat; use mode='constant'",
-                                  op="pad", argument="mode")
+            raise ValidationError(f"pad: axis {axis} is empty, mode {mode!r} has nothing to repeat; use "
+                                  "mode='constant'", op="pad", argument="mode")
         y = take(y, np.pad(np.arange(t.v.meta.dims[axis]), pair, mode=mode), axis=axis)
     return y
 
 
-# ---- triangles and diagonals -------------------------------------------------------------------------------------------
+# ---- triangles and diagonals -----------------------------------------------------------------------------------------
 
 cdef EagerTensor triangle_of(int op, EagerTensor x, Py_ssize_t k):
     cdef Meta *out = meta_compact(x.v.meta.dtype, x.v.meta.rank, x.v.meta.dims, row_major(x.v.meta))
@@ -283,8 +285,8 @@ cdef EagerTensor triangle_of(int op, EagerTensor x, Py_ssize_t k):
 cdef EagerTensor matrix(object x, str op):
     cdef EagerTensor t = as_eager(x)
     if t.v.meta.rank < 2:
-        raise AxisError(f"{op} is defined for tensors with at least 2 axes, not {t.v.meta.rank}", op=op, argument="x", expected=2,
-                        actual=t.v.meta.rank)
+        raise AxisError(f"{op} is defined for tensors with at least 2 axes, not {t.v.meta.rank}", op=op, argument="x",
+                        expected=2, actual=t.v.meta.rank)
     return t
 
 
@@ -321,8 +323,7 @@ def triu(x, k=0):
 
 
 cdef EagerTensor embed_into(EagerTensor g, Py_ssize_t offset, int axis1, int axis2, const Py_ssize_t *shape, bint rows):
-    cdef int i, r = g.v.meta.rank + 1
-    cdef Meta *out = meta_compact(g.v.meta.dtype, r, shape, rows)
+    cdef Meta *out = meta_compact(g.v.meta.dtype, g.v.meta.rank + 1, shape, rows)
     cdef Params *p = params_new(3)
     p.v[0] = offset
     p.v[1] = axis1
@@ -354,8 +355,8 @@ def embed_diag(x, offset=0, axis1=-2, axis2=-1):
     cdef Py_ssize_t d = size_of(offset, "offset")
     cdef int i, k = 0, r = t.v.meta.rank + 1, a, b
     if r == 1:
-        raise AxisError("embed_diag is defined for tensors with at least one axis", op="embed_diag", argument="x", expected=1,
-                        actual=0)
+        raise AxisError("embed_diag is defined for tensors with at least one axis", op="embed_diag", argument="x",
+                        expected=1, actual=0)
     a = axis_of(axis1, r)
     b = axis_of(axis2, r)
     if a == b:

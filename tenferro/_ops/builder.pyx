@@ -9,7 +9,7 @@ from tenferro.errors import ContextMismatchError, RuntimeStateError, ValidationE
 
 
 cdef class SliceBuilder:
-    """Description of a slice of one tensor; made by `EagerTensor.slice_builder`. Every axis stays an axis of the result."""
+    """Description of a slice of one tensor; made by `EagerTensor.slice_builder`. Every axis stays one of the result."""
 
     cdef EagerTensor x
     cdef dict bounds            # axis -> slice
@@ -22,7 +22,8 @@ cdef class SliceBuilder:
         """The axis, which no earlier call has named."""
         cdef int k = axis_of(axis, self.x.v.meta.rank)
         if k in self.bounds or k in self.indices:
-            raise ValidationError(f"axis {axis} is named twice; describe each axis once", op="slice_builder", argument="axis")
+            raise ValidationError(f"axis {axis} is named twice; describe each axis once", op="slice_builder",
+                                  argument="axis")
         return k
 
     def axis(self, axis, start, stop):
@@ -39,7 +40,8 @@ cdef class SliceBuilder:
     def axis_step(self, axis, start, stop, step):
         """Keep every step-th index along an axis, from `start` on as long as it is below `stop`.
 
-        A negative step runs downwards from `start` as long as the index is above `stop`; ``stop=-1`` then includes index 0.
+        A negative step runs downwards from `start` as long as the index is above `stop`; ``stop=-1`` then includes
+        index 0.
 
         Raises
         ------
@@ -50,10 +52,11 @@ cdef class SliceBuilder:
         cdef int k = self.free(axis)
         cdef Py_ssize_t n = self.x.v.meta.dims[k], a = start, b = stop, s = step
         if s == 0:
-            raise ValidationError("the step is zero; use a positive or negative step", op="slice_builder", argument="step")
+            raise ValidationError("the step is zero; use a positive or negative step", op="slice_builder",
+                                  argument="step")
         if not (0 <= a <= b <= n if s > 0 else -1 <= b <= a < n):
-            raise ValidationError(f"start {a} and stop {b} with step {s} leave axis {k} of length {n}", op="slice_builder",
-                                  argument="start")
+            raise ValidationError(f"start {a} and stop {b} with step {s} leave axis {k} of length {n}",
+                                  op="slice_builder", argument="start")
         self.bounds[k] = slice(a, None if b < 0 else b, s) if a != b else slice(0, 0)
         return self
 

@@ -11,11 +11,12 @@ from .structure cimport *
 import numpy as np
 
 from tenferro.errors import DTypeMismatchError, ShapeMismatchError, ValidationError
-from .assembly import concatenate, embed_diag, pad, stack, tril, triu
-from .builder import SliceBuilder      # installs EagerTensor.slice_builder
-from .slicing import dynamic_slice, slice
-from .views import (broadcast_in_dim, broadcast_to, diagonal, expand_dims, extract_diag, flip, mT, matrix_transpose, moveaxis,
-                    permute_dims, ravel, reshape, reverse, squeeze, swapaxes, transpose)
+from .assembly import concatenate, embed_diag, pad, stack, tril, triu  # no-cython-lint
+from .builder import SliceBuilder  # no-cython-lint
+from .slicing import dynamic_slice, slice  # no-cython-lint
+from .views import broadcast_in_dim, broadcast_to, diagonal, expand_dims, extract_diag, flip  # no-cython-lint
+from .views import mT, matrix_transpose, moveaxis, permute_dims, ravel, reshape, reverse  # no-cython-lint
+from .views import squeeze, swapaxes, transpose  # no-cython-lint
 
 concat = concatenate
 
@@ -31,9 +32,9 @@ cdef list cut_places(object where, Py_ssize_t n, bint equal):
         raise ValidationError(f"split: the number of parts is {parts}; use at least 1", op="split",
                               argument="indices_or_sections")
     if equal and n % parts:
-        raise ShapeMismatchError(f"split: an axis of length {n} has no {parts} equal parts; give the places to cut, or use "
-                                 "array_split", op="split", argument="indices_or_sections", expected=f"a divisor of {n}",
-                                 actual=parts)
+        raise ShapeMismatchError(f"split: an axis of length {n} has no {parts} equal parts; give the places to cut, or "
+                                 "use array_split", op="split", argument="indices_or_sections",
+                                 expected=f"a divisor of {n}", actual=parts)
     return [i * (n // parts) + min(i, n % parts) for i in range(parts + 1)]
 
 
@@ -165,7 +166,8 @@ def tile(x, reps):
             q += 1
         shape[i] = checked_product(d, r, "reps")
     if q > MAX_RANK:
-        raise ValidationError(f"tile: more than {MAX_RANK} axes on the way; repeat fewer axes at once", op="tile", argument="reps")
+        raise ValidationError(f"tile: more than {MAX_RANK} axes on the way; repeat fewer axes at once", op="tile",
+                              argument="reps")
     return reshape_dims(broadcast_dims(reshape_dims(t, q, split_shape, False), q, wide), rank, shape, False)
 
 
@@ -225,8 +227,8 @@ def repeat(x, repeats, axis=None):
     if counts.size == 1:
         return repeat_each(t, size_of(int(counts.reshape(())), "repeats"), k)
     if counts.shape != (t.v.meta.dims[k],):
-        raise ShapeMismatchError(f"repeat: repeats has shape {counts.shape}; give one number, or {t.v.meta.dims[k]}", op="repeat",
-                                 argument="repeats", expected=(t.v.meta.dims[k],), actual=counts.shape)
+        raise ShapeMismatchError(f"repeat: repeats has shape {counts.shape}; give one number, or {t.v.meta.dims[k]}",
+                                 op="repeat", argument="repeats", expected=(t.v.meta.dims[k],), actual=counts.shape)
     from .index import take
     return take(t, np.repeat(np.arange(t.v.meta.dims[k]), counts.astype(np.int64)), axis=k)
 
@@ -255,7 +257,8 @@ def broadcast_arrays(*arrays):
     except ValueError:
         shapes = [x.shape for x in xs]
         raise ShapeMismatchError(f"broadcast_arrays: shapes {shapes} do not broadcast; align their axes first",
-                                 op="broadcast_arrays", argument="arrays", expected=shapes[0], actual=shapes[len(shapes) - 1]) from None
+                                 op="broadcast_arrays", argument="arrays", expected=shapes[0],
+                                 actual=shapes[len(shapes) - 1]) from None
     return tuple([broadcast_to(x, shape) for x in xs])
 
 

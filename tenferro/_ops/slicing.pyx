@@ -25,7 +25,7 @@ cdef object _ndarray = np.ndarray, _generic = np.generic, _integer = np.integer,
 cdef object _advanced = None
 
 
-# ---- the operations ----------------------------------------------------------------------------------------------------
+# ---- the operations --------------------------------------------------------------------------------------------------
 
 cdef EagerTensor emit_slice(EagerTensor x, Params *p):
     """Steals p."""
@@ -111,16 +111,16 @@ cdef EagerTensor untake_at(EagerTensor g, int axis, Py_ssize_t i, const Meta *li
     return unslice_by(g, v, like.dims, row_major(like))
 
 
-# ---- x[...] ------------------------------------------------------------------------------------------------------------
+# ---- x[...] ----------------------------------------------------------------------------------------------------------
 
 cdef int out_of_bounds(object i, int axis, Py_ssize_t n) except -1:
-    raise AxisError(f"index {i} is out of bounds for axis {axis} with size {n}", op="getitem", argument="index", expected=n,
-                    actual=i)
+    raise AxisError(f"index {i} is out of bounds for axis {axis} with size {n}", op="getitem", argument="index",
+                    expected=n, actual=i)
 
 
 cdef int too_many(EagerTensor x, Py_ssize_t n) except -1:
-    raise AxisError(f"the index names {n} axes, the tensor has {x.v.meta.rank}; use fewer", op="getitem", argument="index",
-                    expected=x.v.meta.rank, actual=n)
+    raise AxisError(f"the index names {n} axes, the tensor has {x.v.meta.rank}; use fewer", op="getitem",
+                    argument="index", expected=x.v.meta.rank, actual=n)
 
 
 cdef inline Py_ssize_t position(object e, int axis, Py_ssize_t n) except -1:
@@ -137,7 +137,8 @@ cdef int slice_bounds(object s, Py_ssize_t n, Py_ssize_t *start, Py_ssize_t *ste
     try:
         PySlice_Unpack(s, start, &stop, step)
     except ValueError:
-        raise ValidationError("a slice's step is zero; use a positive or negative step", op="slice", argument="step") from None
+        raise ValidationError("a slice's step is zero; use a positive or negative step", op="slice",
+                              argument="step") from None
     count[0] = PySlice_AdjustIndices(n, start, &stop, step[0])
     if count[0] <= 1:
         step[0] = 1
@@ -172,8 +173,8 @@ cdef int survey(EagerTensor x, tuple index) except -2:
     if named > x.v.meta.rank:
         too_many(x, named)
     if new + x.v.meta.rank > MAX_RANK:
-        raise ValidationError(f"a tensor has at most {MAX_RANK} axes; the index adds {new} to {x.v.meta.rank}", op="getitem",
-                              argument="index")
+        raise ValidationError(f"a tensor has at most {MAX_RANK} axes; the index adds {new} to {x.v.meta.rank}",
+                              op="getitem", argument="index")
     return named
 
 
@@ -263,7 +264,7 @@ hooks.getitem = <PyObject *> getitem
 Py_INCREF(getitem)
 
 
-# ---- functions ---------------------------------------------------------------------------------------------------------
+# ---- functions -------------------------------------------------------------------------------------------------------
 
 def slice(x, starts, stops, steps=None):
     """Slice along every axis; a view.
@@ -295,8 +296,8 @@ def slice(x, starts, stops, steps=None):
     rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * t.v.meta.rank for s in (starts, stops, steps)]
     for name, row in zip(("starts", "stops", "steps"), rows):
         if len(row) != t.v.meta.rank:
-            raise ShapeMismatchError(f"slice: {name} has {len(row)} entries; give one for each of the {t.v.meta.rank} axes",
-                                     op="slice", argument=name, expected=t.v.meta.rank, actual=len(row))
+            raise ShapeMismatchError(f"slice: {name} has {len(row)} entries; give one for each of the {t.v.meta.rank} "
+                                     "axes", op="slice", argument=name, expected=t.v.meta.rank, actual=len(row))
     return getitem(t, tuple([_slice(*bounds) for bounds in zip(*rows)]))
 
 
@@ -316,8 +317,8 @@ cdef EagerTensor as_starts(object starts, EagerTensor x):
         starts = np.array([int(i) for i in starts], np.int64) if len(starts) else np.zeros(0, np.int64)
     s = as_operand(starts, x.rt)
     if s.v.meta.dtype == D_BOOL or s.v.meta.dtype >= D_F32:
-        raise DTypeMismatchError(f"dynamic_slice: starts are integers, not {s.dtype}; use astype(int)", op="dynamic_slice",
-                                 argument="starts", expected="an integer dtype", actual=s.dtype)
+        raise DTypeMismatchError(f"dynamic_slice: starts are integers, not {s.dtype}; use astype(int)",
+                                 op="dynamic_slice", argument="starts", expected="an integer dtype", actual=s.dtype)
     if s.v.meta.rank != 1 or s.v.meta.dims[0] != x.v.meta.rank:
         raise ShapeMismatchError(f"dynamic_slice: starts has shape {shape_tuple(s.v.meta)}; give one for each of the "
                                  f"{x.v.meta.rank} axes", op="dynamic_slice", argument="starts",

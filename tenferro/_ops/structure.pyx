@@ -8,7 +8,7 @@ from tenferro._kernels.structure cimport diagonal
 from tenferro.errors import AxisError, IntegerOverflowError, ValidationError
 
 
-# ---- arguments ---------------------------------------------------------------------------------------------------------
+# ---- arguments -------------------------------------------------------------------------------------------------------
 
 cdef tuple shape_tuple(const Meta *m):
     cdef int i
@@ -62,7 +62,7 @@ cdef int shape_from(object shape, Py_ssize_t *dims) except -1:
     return i
 
 
-# ---- broadcasting ------------------------------------------------------------------------------------------------------
+# ---- broadcasting ----------------------------------------------------------------------------------------------------
 
 cdef EagerTensor broadcast_like(EagerTensor x, const Meta *m):
     return broadcast_dims(x, m.rank, m.dims)
@@ -81,7 +81,7 @@ cdef EagerTensor broadcast_dims(EagerTensor x, int rank, const Py_ssize_t *shape
     return emit_view(Op.BROADCAST_TO, x, NULL, meta_finish(out), x.v.data)
 
 
-# ---- reshaping ---------------------------------------------------------------------------------------------------------
+# ---- reshaping -------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor copied(EagerTensor x, bint rows):
     return emit1(Op.COPY, x, NULL, meta_compact(x.v.meta.dtype, x.v.meta.rank, x.v.meta.dims, rows))
@@ -90,8 +90,8 @@ cdef EagerTensor copied(EagerTensor x, bint rows):
 cdef bint split_strides(const Meta *m, int rank, const Py_ssize_t *shape, bint fortran, Py_ssize_t *strides) noexcept:
     """Strides of m's memory under another shape of the same size; False if there are none.
 
-    Runs of old and new axes with equal products are matched from the slowest axis on; a run can be re-split if its old axes
-    continue one another.
+    Runs of old and new axes with equal products are matched from the slowest axis on; a run can be re-split if its old
+    axes continue one another.
     """
     cdef Py_ssize_t old[64]
     cdef Py_ssize_t step[64]
@@ -160,7 +160,7 @@ cdef EagerTensor reshape_to_f(EagerTensor x, const Meta *m):
     return reshape_dims(x, m.rank, m.dims, True)
 
 
-# ---- permuting ---------------------------------------------------------------------------------------------------------
+# ---- permuting -------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor permute(EagerTensor x, const Py_ssize_t *perm):
     cdef Meta *m = x.v.meta
@@ -187,7 +187,7 @@ cdef EagerTensor swap_last(EagerTensor x):
     return permute(x, perm)
 
 
-# ---- axes of length one, reversal, diagonals ---------------------------------------------------------------------------
+# ---- axes of length one, reversal, diagonals -------------------------------------------------------------------------
 
 cdef inline Params *mask_params(unsigned long long axes) except NULL:
     cdef Params *p = params_new(1)

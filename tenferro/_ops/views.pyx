@@ -31,8 +31,9 @@ cdef int new_shape(EagerTensor x, object shape, Py_ssize_t *dims) except -1:
     elif fits:
         fits = known == size
     if not fits:
-        raise ShapeMismatchError(f"reshape: {size} elements of shape {shape_tuple(x.v.meta)} have no shape {shape}; the number of "
-                                 "elements must stay the same", op="reshape", argument="shape", expected=size, actual=shape)
+        raise ShapeMismatchError(f"reshape: {size} elements of shape {shape_tuple(x.v.meta)} have no shape {shape}; "
+                                 "the number of elements must stay the same", op="reshape", argument="shape",
+                                 expected=size, actual=shape)
     return rank
 
 
@@ -55,8 +56,8 @@ def reshape(x, shape, order="C", copy=None):
     shape : int or sequence of int
         One size may be -1: what is left.
     order : {"C", "F", "A"}
-        Elements are read and placed row by row (last axis fastest), column by column, or column by column if that is x's order
-        in memory.
+        Elements are read and placed row by row (last axis fastest), column by column, or column by column if that is
+        x's order in memory.
     copy : bool, optional
         True always copies, False never does.
 
@@ -124,8 +125,8 @@ def transpose(x, axes=None):
         return permute(t, perm)
     axes = tuple(axes) if hasattr(axes, "__iter__") else (axes,)
     if len(axes) != n:
-        raise AxisError(f"transpose: {axes} does not name each of the {n} axes once", op="transpose", argument="axes", expected=n,
-                        actual=axes)
+        raise AxisError(f"transpose: {axes} does not name each of the {n} axes once", op="transpose", argument="axes",
+                        expected=n, actual=axes)
     axes_of(axes, n)
     for i in range(n):
         perm[i] = axis_of(axes[i], n)
@@ -147,8 +148,8 @@ def matrix_transpose(x):
     """
     cdef EagerTensor t = as_eager(x)
     if t.v.meta.rank < 2:
-        raise AxisError(f"the matrix transpose needs at least 2 axes, not {t.v.meta.rank}", op="matrix_transpose", argument="x",
-                        expected=2, actual=t.v.meta.rank)
+        raise AxisError(f"the matrix transpose needs at least 2 axes, not {t.v.meta.rank}", op="matrix_transpose",
+                        argument="x", expected=2, actual=t.v.meta.rank)
     return swap_last(t)
 
 
@@ -202,8 +203,9 @@ def moveaxis(x, source, destination):
 
 
 cdef int cannot_broadcast(EagerTensor x, object shape, str op) except -1:
-    raise ShapeMismatchError(f"{op}: shape {shape_tuple(x.v.meta)} does not broadcast to {shape}; each axis must have length 1 or "
-                             "the new one", op=op, argument="shape", expected=shape, actual=shape_tuple(x.v.meta))
+    raise ShapeMismatchError(f"{op}: shape {shape_tuple(x.v.meta)} does not broadcast to {shape}; each axis must have "
+                             "length 1 or the new one", op=op, argument="shape", expected=shape,
+                             actual=shape_tuple(x.v.meta))
 
 
 def broadcast_to(x, shape):
@@ -250,11 +252,12 @@ def broadcast_in_dim(x, shape, broadcast_dimensions):
     cdef Py_ssize_t dims[64]
     cdef Py_ssize_t perm[64]
     cdef int rank = shape_from(shape, dims), i, k, n = t.v.meta.rank
-    cdef tuple places = tuple(broadcast_dimensions) if hasattr(broadcast_dimensions, "__iter__") else (broadcast_dimensions,)
+    cdef object dimensions = broadcast_dimensions
+    cdef tuple places = tuple(dimensions) if hasattr(dimensions, "__iter__") else (dimensions,)
     cdef unsigned long long mask = axes_of(places, rank)
     if len(places) != n:
-        raise AxisError(f"broadcast_in_dim: give a place for each of the {n} axes, not {len(places)}", op="broadcast_in_dim",
-                        argument="broadcast_dimensions", expected=n, actual=places)
+        raise AxisError(f"broadcast_in_dim: give a place for each of the {n} axes, not {len(places)}",
+                        op="broadcast_in_dim", argument="broadcast_dimensions", expected=n, actual=places)
     places = tuple([axis_of(a, rank) for a in places])
     for i in range(n):
         k = places[i]
@@ -297,8 +300,9 @@ def squeeze(x, axis=None):
         if axis is None and t.v.meta.dims[i] == 1:
             mask |= 1ULL << i
         elif (mask >> i) & 1 and t.v.meta.dims[i] != 1:
-            raise ShapeMismatchError(f"squeeze: axis {i} of shape {shape_tuple(t.v.meta)} has not length 1; take an index of it "
-                                     "instead", op="squeeze", argument="axis", expected=1, actual=t.v.meta.dims[i])
+            raise ShapeMismatchError(f"squeeze: axis {i} of shape {shape_tuple(t.v.meta)} has not length 1; take an "
+                                     "index of it instead", op="squeeze", argument="axis", expected=1,
+                                     actual=t.v.meta.dims[i])
     return squeezed(t, mask)
 
 
@@ -318,7 +322,8 @@ def expand_dims(x, axis=0):
     cdef EagerTensor t = as_eager(x)
     cdef int n = len(axis) if isinstance(axis, (tuple, list)) else 1
     if n + t.v.meta.rank > MAX_RANK:
-        raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {n + t.v.meta.rank}", op="expand_dims", argument="axis")
+        raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {n + t.v.meta.rank}", op="expand_dims",
+                              argument="axis")
     return expand(t, axes_of(axis, t.v.meta.rank + n))
 
 
