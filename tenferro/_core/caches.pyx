@@ -89,8 +89,8 @@ cdef class AdContext:
     Parameters
     ----------
     rules : iterable
-        Objects with a ``family_id`` (namespaced and versioned, such as ``"mylib.sparse.v1"``) and the callables ``vjp`` and
-        ``jvp``, each of which may be None.
+        Objects with a ``family_id`` (namespaced and versioned, such as ``"mylib.sparse.v1"``) and the callables
+        ``vjp`` and ``jvp``, each of which may be None.
 
     Raises
     ------
@@ -124,8 +124,8 @@ def check_family(family, str argument):
     """The id itself when it is namespaced and versioned, such as ``mylib.sparse.v1``; else ValidationError."""
     if not isinstance(family, str) or not re.fullmatch(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)+", family, re.ASCII) \
             or not re.fullmatch(r"v[0-9]+", family.rpartition(".")[2]):
-        raise ValidationError(f"malformed id {family!r}: it must be namespaced and versioned, such as 'mylib.sparse.v1'",
-                              argument=argument)
+        raise ValidationError(f"malformed id {family!r}: it must be namespaced and versioned, such as "
+                              "'mylib.sparse.v1'", argument=argument)
     return family
 
 
@@ -138,13 +138,16 @@ cdef object family_of(object rule):
     return family
 
 
-# ---- members of EagerRuntime -------------------------------------------------------------------------------------------
+# ---- members of EagerRuntime -----------------------------------------------------------------------------------------
 
 cdef tuple _plans = None        # (statistics, clear) of the contraction plans
 
 
 def set_plan_cache(stats, clear):
-    """Announce the process's cache of contraction plans: ``stats()`` gives the fields of CacheStats, ``clear()`` empties it."""
+    """Announce the process's cache of contraction plans.
+
+    ``stats()`` gives the fields of CacheStats, ``clear()`` empties the cache.
+    """
     global _plans
     _plans = stats, clear
 

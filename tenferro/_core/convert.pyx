@@ -1,17 +1,18 @@
 """Taking values out of eager tensors: Python scalars, lists, NumPy arrays, the buffer protocol, printing.
 
-An export as an array needs an untracked tensor: a copy that silently leaves the trace is how derivatives get lost. Python
-scalars, lists and printing always work.
+An export as an array needs an untracked tensor: a copy that silently leaves the trace is how derivatives get lost.
+Python scalars, lists and printing always work.
 """
 
 from .abi cimport *
 from .eager cimport EagerTensor, check, hooks
+from .importing cimport compact
 from .memory cimport *
 from .node cimport CAPTURED
 from .optable cimport dtype_object
 from .state cimport install
-from .tensor cimport (borrow, check_host, compact, describe, export_array, export_as, export_buffer, export_scalar,
-                      export_slice, wrap_tensor)
+from .tensor cimport (borrow, check_host, describe, export_array, export_as, export_buffer, export_scalar, export_slice,
+                      wrap_tensor)
 
 import numpy as np
 
@@ -29,15 +30,15 @@ cdef int untracked(EagerTensor x, str op) except -1:
     return 0
 
 
-# ---- Python scalars ----------------------------------------------------------------------------------------------------
+# ---- Python scalars --------------------------------------------------------------------------------------------------
 
 cdef int single(EagerTensor x, str op) except -1:
     """Only one element makes a Python scalar."""
     check(x)
     check_host(&x.v, op)
     if x.v.meta.size != 1:
-        raise ValueError(f"{op}: a tensor of shape {x.shape} has {x.v.meta.size} elements; only one element makes a Python "
-                         "scalar")
+        raise ValueError(f"{op}: a tensor of shape {x.shape} has {x.v.meta.size} elements; only one element makes a "
+                         "Python scalar")
     return 0
 
 
@@ -64,7 +65,8 @@ cdef object to_index(EagerTensor x):
 cdef bint to_bool(EagerTensor x) except -1:
     check(x)
     if x.v.meta.size != 1:
-        raise ValueError(f"the truth value of a tensor with {x.v.meta.size} elements is ambiguous; use any(), all() or .size")
+        raise ValueError(f"the truth value of a tensor with {x.v.meta.size} elements is ambiguous; use any(), all() or "
+                         ".size")
     check_host(&x.v, "bool")
     return bool(export_scalar(&x.v))
 
@@ -95,7 +97,7 @@ def tolist(EagerTensor self):
     return export_array(&self.v).tolist()
 
 
-# ---- containers --------------------------------------------------------------------------------------------------------
+# ---- containers ------------------------------------------------------------------------------------------------------
 
 def rows(EagerTensor x, Py_ssize_t n):
     for i in range(n):
@@ -117,7 +119,7 @@ cdef bint contains(EagerTensor x, object value) except -1:
     return bool(np.any(np.equal(export_array(&x.v), value)))
 
 
-# ---- arrays ------------------------------------------------------------------------------------------------------------
+# ---- arrays ----------------------------------------------------------------------------------------------------------
 
 def numpy(EagerTensor self):
     """Read-only NumPy array over the same memory.
@@ -198,7 +200,7 @@ def to_tensor(EagerTensor self):
     return wrap_tensor(&v)
 
 
-# ---- printing ----------------------------------------------------------------------------------------------------------
+# ---- printing --------------------------------------------------------------------------------------------------------
 
 cdef object represent(EagerTensor x):
     if x.v.meta == NULL:

@@ -2,11 +2,12 @@
 
 from .abi cimport *
 from .eager cimport EagerTensor, alias, check, computed_in
+from .importing cimport duplicate, extent, import_any, import_columns
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
 from .optable cimport OUT, dtype_code, dtype_object
 from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
-from .tensor cimport Tensor, duplicate, extent, import_any, import_columns, wrap_tensor
+from .tensor cimport Tensor, wrap_tensor
 from libc.string cimport memcpy
 
 from numpy import generic
@@ -16,13 +17,14 @@ from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, No
                       ShapeMismatchError, UnsupportedError, ValidationError)
 
 
-# ---- making ------------------------------------------------------------------------------------------------------------
+# ---- making ----------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor leaf_of(EagerTensor x):
     cdef Leaf *f
     if not is_inexact(x.v.meta.dtype):
-        raise ValidationError(f"a tensor of {dtype_object(x.v.meta.dtype)} cannot be tracked: derivatives need floating or "
-                              "complex numbers; convert it, for example with dtype=float", op="variable", argument="dtype")
+        raise ValidationError(f"a tensor of {dtype_object(x.v.meta.dtype)} cannot be tracked: derivatives need "
+                              "floating or complex numbers; convert it, for example with dtype=float", op="variable",
+                              argument="dtype")
     f = leaf_new(&x.v)
     x.node = &f.node
     f.handles = <PyObject *> x
@@ -65,8 +67,8 @@ cdef EagerTensor imported(EagerRuntime rt, object x, object dtype, bint copy):
     if code < 0 or code == t.v.meta.dtype:
         return t
     if is_complex(t.v.meta.dtype) and not is_complex(code):
-        raise DTypeMismatchError(f"complex values cannot become {dtype_object(code)}; take their real or imaginary part "
-                                 "first", argument="dtype", expected=dtype_object(code), actual=t.dtype)
+        raise DTypeMismatchError(f"complex values cannot become {dtype_object(code)}; take their real or imaginary "
+                                 "part first", argument="dtype", expected=dtype_object(code), actual=t.dtype)
     return computed_in(t, code)
 
 
@@ -157,48 +159,55 @@ def from_vec_col_major_in(shape, data, EagerRuntime rt not None, dtype=None):
     return t
 
 
-def constant_from(EagerRuntime self, tensor):
-    """Import a `Tensor` or array-like as an untracked constant of this runtime; nothing goes to or from a device."""
-    return from_tensor_in(tensor, self)
+cdef EagerRuntime home(object owner, str op):
+    """The runtime that a runtime or an open session imports into."""
+    if isinstance(owner, EagerSession):
+        if (<EagerSession> owner).closed:
+            raise RuntimeStateError(f"{op}: this session has ended; open a new one", op=op)
+        return (<EagerSession> owner).runtime
+    return owner
 
 
-def variable_from(EagerRuntime self, tensor):
+def constant_from(self, tensor):
+    """Import a `Tensor` or array-like as an untracked constant of this runtime; nothing goes to or from a device.
+
+    Raises
+    ------
+    RuntimeStateError
+        This session has ended.
+    """
+    return from_tensor_in(tensor, home(self, "constant_from"))
+
+
+def variable_from(self, tensor):
     """Import a `Tensor` or array-like as a tracked leaf of this runtime; nothing goes to or from a device.
 
     Raises
     ------
     ValidationError
         The dtype is an integer or bool.
+    RuntimeStateError
+        This session has ended.
     """
-    return requires_grad_in(tensor, self)
+    return requires_grad_in(tensor, home(self, "variable_from"))
 
 
-cdef EagerRuntime runtime_of(EagerSession s, str op):
-    if s.closed:
-        raise RuntimeStateError(f"{op}: this session has ended; open a new one", op=op)
-    return s.runtime
+def constant_from_host(EagerSession self, array):
+    """Copy an array-like into the memory of the session's engine, as an untracked constant.
 
-
-def session_constant_from(EagerSession self, tensor):
-    """Import a `Tensor` or array-like as an untracked constant of the session's runtime."""
-    return from_tensor_in(tensor, runtime_of(self, "constant_from"))
-
-
-def session_constant_from_host(EagerSession self, array):
-    """Copy an array-like into the memory of the session's engine, as an untracked constant."""
-    rt = runtime_of(self, "constant_from_host")
+    Raises
+    ------
+    RuntimeStateError
+        This session has ended.
+    """
+    rt = home(self, "constant_from_host")
     if self.engine.space != HOST_SPACE:
         raise UnsupportedError(f"constant_from_host: the engine '{self.engine.name}' uploads nothing",
                                op="constant_from_host", engine=self.engine.name)
     return imported(rt, array, None, True)
 
 
-def session_variable_from(EagerSession self, tensor):
-    """Import a `Tensor` or array-like as a tracked leaf of the session's runtime."""
-    return requires_grad_in(tensor, runtime_of(self, "variable_from"))
-
-
-# ---- sharing -----------------------------------------------------------------------------------------------------------
+# ---- sharing ---------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor another_handle(EagerTensor x):
     """A handle on the same value and the same node."""
@@ -277,7 +286,7 @@ def duplicate_value(EagerTensor self):
     return wrap_tensor(&v)
 
 
-# ---- moving out --------------------------------------------------------------------------------------------------------
+# ---- moving out ------------------------------------------------------------------------------------------------------
 
 cdef Py_ssize_t own_references(EagerTensor x) noexcept:
     """References to x's buffer that go when this handle goes."""
@@ -315,12 +324,13 @@ def into_value(EagerTensor self):
     cdef Node *node = self.node
     check(self)
     if node != NULL and node.flags & IS_LEAF and node.refs > 1:
-        raise NotUniqueError("another handle or a live trace retains this leaf; drop it, or use duplicate_value()", tensor=self)
+        raise NotUniqueError("another handle or a live trace retains this leaf; drop it, or use duplicate_value()",
+                             tensor=self)
     if self.v.buf.flags & SHARED:
         copy_elements(&v, &self.v)
     elif self.v.buf.refs != own_references(self):
-        raise NotUniqueError("another handle, a borrow, an exported buffer or a trace retains this value; drop it, or use "
-                             "duplicate_value()", tensor=self)
+        raise NotUniqueError("another handle, a borrow, an exported buffer or a trace retains this value; drop it, or "
+                             "use duplicate_value()", tensor=self)
     elif not covers(&self.v):
         raise ExtractError("this value is a view into a larger allocation; use duplicate_value()", tensor=self)
     else:
@@ -342,7 +352,7 @@ cdef int copy_elements(Value *out, const Value *v) except -1:
     return 0
 
 
-# ---- assigning ---------------------------------------------------------------------------------------------------------
+# ---- assigning -------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor assignable(EagerTensor x, object value):
     """An untracked value of x's shape and dtype; Python numbers and lists of them take the dtype."""
@@ -352,11 +362,11 @@ cdef EagerTensor assignable(EagerTensor x, object value):
     t = imported(x.rt, value, x.dtype if isinstance(value, (int, float, complex, list, tuple))
                  and not isinstance(value, generic) else None, True)
     if not same_shape(t.v.meta, x.v.meta):
-        raise ShapeMismatchError(f"assign: the value has shape {t.shape}, the leaf {x.shape}; broadcast or reshape the value",
-                                 op="assign", argument="value", expected=x.shape, actual=t.shape)
+        raise ShapeMismatchError(f"assign: the value has shape {t.shape}, the leaf {x.shape}; broadcast or reshape the "
+                                 "value", op="assign", argument="value", expected=x.shape, actual=t.shape)
     if t.v.meta.dtype != x.v.meta.dtype:
-        raise DTypeMismatchError(f"assign: the value has dtype {t.dtype}, the leaf {x.dtype}; use astype()", op="assign",
-                                 argument="value", expected=x.dtype, actual=t.dtype)
+        raise DTypeMismatchError(f"assign: the value has dtype {t.dtype}, the leaf {x.dtype}; use astype()",
+                                 op="assign", argument="value", expected=x.dtype, actual=t.dtype)
     return t
 
 
@@ -378,7 +388,8 @@ def assign(EagerTensor self, value):
     cdef PyObject *p
     check(self)
     if self.node == NULL or not self.node.flags & IS_LEAF:
-        raise RuntimeStateError("assign: only a tracked leaf, made by variable(), can be given a new value", op="assign")
+        raise RuntimeStateError("assign: only a tracked leaf, made by variable(), can be given a new value",
+                                op="assign")
     t = assignable(self, value)
     f = <Leaf *> self.node
     value_copy(&old, &f.value)          # nothing is freed before all handles agree
@@ -403,5 +414,5 @@ for _f in (from_tensor_in, requires_grad_in, from_vec_col_major_in):
     install(EagerTensor, _f.__name__, staticmethod(_f))
 for _f in (constant_from, variable_from):
     install(EagerRuntime, _f.__name__, _f)
-for _f in (session_constant_from, session_constant_from_host, session_variable_from):
-    install(EagerSession, _f.__name__.removeprefix("session_"), _f)
+    install(EagerSession, _f.__name__, _f)
+install(EagerSession, "constant_from_host", constant_from_host)

@@ -1,237 +1,27 @@
-"""Concrete tensors and their border with NumPy."""
+"""Concrete tensors, and their export to NumPy and the buffer protocol."""
 
 cimport cython
 cimport numpy as cnp
 from cpython.buffer cimport (PyBUF_ANY_CONTIGUOUS, PyBUF_C_CONTIGUOUS, PyBUF_F_CONTIGUOUS, PyBUF_FORMAT, PyBUF_ND,
                              PyBUF_STRIDES, PyBUF_WRITABLE)
-from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
-from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
-from libc.string cimport memcpy
 
+from .importing cimport bare_array, duplicate, import_any, import_columns
 from .memory cimport *
-from .optable cimport Op, dtype_code, dtype_object
-from tenferro._kernels cimport copy as copying
-
-import operator
+from .optable cimport dtype_code, dtype_object
 
 import numpy as np
 
-from ..errors import (DTypeMismatchError, HostAccessError, IntegerOverflowError, NonContiguousError, ShapeMismatchError,
-                      ValidationError)
+from ..errors import DTypeMismatchError, HostAccessError, NonContiguousError
 
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(PyTypeObject *cls, object descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
-                                void *data, int flags, PyObject *obj)
     int PyArray_SetBaseObject(cnp.ndarray, object) except -1
-    int PyArray_CopyInto(cnp.ndarray dst, cnp.ndarray src) except -1
-
-cdef object _ndarray = np.ndarray, _generic = np.generic
 
 
-# ---- copies ------------------------------------------------------------------------------------------------------------
-
-cdef int copy_into(const Value *src, Value *dst) except -1:
-    return copying.copy(NULL, Op.COPY, src, 1, dst, NULL)
-
-
-cdef int copied_as(Value *out, const Value *v, Meta *m) except -1:
-    """Fresh memory of metadata m (stolen) with v's elements."""
-    value_alloc(out, m)
-    try:
-        copy_into(v, out)
-    except BaseException:
-        value_drop(out)
-        raise
-    return 0
-
-
-cdef int compact(Value *out, const Value *v, bint rows) except -1:
-    return copied_as(out, v, meta_compact(v.meta.dtype, v.meta.rank, shape_of(v.meta), rows))
-
-
-cdef int duplicate(Value *out, const Value *v) except -1:
-    return copied_as(out, v, meta_like(v.meta, v.meta.dtype))
-
-
-# ---- import ------------------------------------------------------------------------------------------------------------
-
-cdef bint usable(cnp.ndarray a):
-    """Whether inner loops may run on this memory: native byte order, aligned, strides in whole elements."""
-    cdef int i
-    if not (cnp.PyArray_ISALIGNED(a) and cnp.PyArray_ISNOTSWAPPED(a)):
-        return False
-    for i in range(cnp.PyArray_NDIM(a)):
-        if cnp.PyArray_STRIDE(a, i) % cnp.PyArray_ITEMSIZE(a):
-            return False
-    return True
-
-
-cdef Meta *meta_of(cnp.ndarray a, int dtype) except NULL:
-    cdef int i, n = cnp.PyArray_NDIM(a)
-    cdef Meta *m
-    if n == 0:
-        return meta_scalar(dtype)
-    m = meta_new(dtype, n)
-    for i in range(n):
-        m.dims[i] = cnp.PyArray_DIM(a, i)
-        m.dims[n + i] = cnp.PyArray_STRIDE(a, i)
-    return meta_finish(m)
-
-
-cdef Py_ssize_t extent(const Meta *m) noexcept:
-    """Bytes of the distinct elements of a strided layout."""
-    cdef Py_ssize_t n = m.itemsize
-    cdef int i
-    for i in range(m.rank):
-        if m.dims[i] == 0:
-            return 0
-        if m.dims[m.rank + i] != 0:
-            n *= m.dims[i]
-    return n
-
-
-cdef cnp.ndarray plain(object array):
-    """Subclasses as the base class; the elements that a mask hides have no value to import."""
-    if type(array) is not _ndarray:
-        if np.any(getattr(array, "mask", False)):
-            raise ValidationError("a masked array cannot be imported while elements are masked; fill them with filled()",
-                                  argument="array")
-        array = np.asarray(array)
-    return array
-
-
-cdef int import_array(Value *out, object array, bint copy) except -1:
-    """Make a value of an ndarray. Without `copy` the memory is shared where it can be used as it is."""
-    cdef cnp.ndarray a = plain(array)
-    cdef int dtype = dtype_code(a.dtype, "array")
-    cdef Value src
-    src.meta = meta_of(a, dtype)
-    src.data = cnp.PyArray_BYTES(a)
-    src.buf = NULL
-    try:
-        if not usable(a):
-            value_alloc(out, meta_like(src.meta, dtype))
-            PyArray_CopyInto(writable_over(out), a)
-        elif copy:
-            duplicate(out, &src)
-        else:
-            out.buf = buffer_wrap(a, src.data, extent(src.meta), BORROWED)
-            out.meta = meta_ref(src.meta)
-            out.data = src.data
-    finally:
-        meta_drop(src.meta)
-    return 0
-
-
-cdef int adopt(Value *out, object array) except -1:
-    """Make a value of an ndarray that nobody else refers to."""
-    cdef Py_ssize_t nbytes = cnp.PyArray_NBYTES(array)
-    import_array(out, array, nbytes <= 1024)
-    if out.buf.owner == <PyObject *> array:
-        out.buf.flags = 0
-    return 0
-
-
-cdef object to_array(object x, int dtype):
-    """Lists may hold untracked tensors of any kind that NumPy can read."""
-    try:
-        a = np.asarray(x)
-        return np.asarray(x, dtype_object(dtype)) if dtype >= 0 and a.dtype.kind == "O" else a
-    except OverflowError as e:
-        raise IntegerOverflowError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x",
-                                   expected=dtype_object(dtype), actual=x) from None
-    except (TypeError, ValueError) as e:
-        raise DTypeMismatchError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x", expected="numbers in a "
-                                 "rectangular list, an array or a Python scalar", actual=type(x).__name__) from None
-
-
-cdef int import_any(Value *out, object x, int dtype, bint copy) except -1:
-    if PyFloat_CheckExact(x):
-        value_alloc(out, meta_scalar(D_F64))
-        (<double *> out.data)[0] = PyFloat_AS_DOUBLE(x)
-        return 0
-    if isinstance(x, _ndarray):
-        return import_array(out, x, copy)
-    if not copy and isinstance(x, (list, tuple, int, float, complex, _generic)):
-        return adopt(out, to_array(x, dtype))
-    return import_array(out, to_array(x, dtype), copy)
-
-
-cdef Meta *columns_meta(object shape, int dtype) except NULL:
-    """Column-major compact metadata of a shape that a caller gave."""
-    cdef Py_ssize_t dims[64]
-    cdef int i
-    try:
-        ns = [operator.index(n) for n in shape] if isinstance(shape, (tuple, list)) else [operator.index(shape)]
-    except TypeError:
-        raise ValidationError(f"a shape is a tuple of integers, not {shape!r}", argument="shape") from None
-    if len(ns) > MAX_RANK:
-        raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {len(ns)}", argument="shape")
-    for i, n in enumerate(ns):
-        if n < 0:
-            raise ValidationError(f"negative dimension in the shape {tuple(ns)}", argument="shape")
-        if n > <Py_ssize_t> ((~<size_t> 0) >> 1):
-            raise IntegerOverflowError(f"the number of bytes of shape {tuple(ns)} exceeds 2**63 - 1; use smaller dimensions",
-                                       argument="shape", expected="< 2**63 bytes", actual=tuple(ns))
-        dims[i] = n
-    return meta_compact(dtype, len(ns), dims, False)
-
-
-cdef int import_columns(Value *out, object shape, object data, object dtype) except -1:
-    cdef int want = -1 if dtype is None else dtype_code(dtype)
-    cdef cnp.ndarray a = plain(data if isinstance(data, _ndarray) else to_array(data, want))
-    if cnp.PyArray_SIZE(a) == 0 and not isinstance(data, _ndarray) and want < 0:
-        want = D_F64
-    if want < 0:
-        want = dtype_code(a.dtype, "data")
-    else:
-        lossless_kind(dtype_code(a.dtype, "data"), want, "data")
-    cdef Meta *m = columns_meta(shape, want)
-    if cnp.PyArray_NDIM(a) != 1 or cnp.PyArray_DIM(a, 0) != m.size:
-        n, found = m.size, (<object> a).shape
-        meta_drop(m)
-        raise ShapeMismatchError(f"shape {shape} takes a one-dimensional sequence of {n} elements in column-major order, not one "
-                                 f"of shape {found}", argument="data", expected=n,
-                                 actual=found[0] if len(found) == 1 else found)
-    value_alloc(out, m)
-    try:
-        if m.size:
-            PyArray_CopyInto(flat_over(out), a)
-    except BaseException:
-        value_drop(out)
-        raise
-    return 0
-
-
-cdef int lossless_kind(int have, int want, str argument) except -1:
-    """Complex numbers do not become real ones silently."""
-    if is_complex(have) and not is_complex(want):
-        raise DTypeMismatchError(f"complex {argument} cannot become {dtype_object(want)}; take its real or imaginary part first",
-                                 argument=argument, expected=dtype_object(want), actual=dtype_object(have))
-    return 0
-
-
-# ---- export ------------------------------------------------------------------------------------------------------------
-
-cdef cnp.ndarray bare_array(const Value *v, int rank, Py_ssize_t *dims, Py_ssize_t *strides, int flags):
-    descr = dtype_object(v.meta.dtype)
-    Py_INCREF(descr)
-    return PyArray_NewFromDescr(<PyTypeObject *> _ndarray, descr, rank, <cnp.npy_intp *> dims, <cnp.npy_intp *> strides,
-                                v.data, flags, NULL)
-
-
-cdef cnp.ndarray writable_over(const Value *v):
-    """Array over memory that is being filled; lives no longer than the call."""
-    return bare_array(v, v.meta.rank, shape_of(v.meta), strides_of(v.meta), cnp.NPY_ARRAY_WRITEABLE)
-
-
-cdef cnp.ndarray flat_over(const Value *v):
-    return bare_array(v, 1, <Py_ssize_t *> &v.meta.size, NULL, cnp.NPY_ARRAY_WRITEABLE)
-
+# ---- export ----------------------------------------------------------------------------------------------------------
 
 cdef object owned_by(object array, object owner):
     Py_INCREF(owner)
@@ -268,13 +58,13 @@ cdef object export_as(const Value *v, object dtype, object copy):
 cdef object export_slice(const Value *v, object dtype, str op):
     cdef int code = dtype_code(dtype)
     if code != v.meta.dtype:
-        raise DTypeMismatchError(f"{op}: the elements are {dtype_object(v.meta.dtype)}, not {dtype_object(code)}; convert them "
-                                 "first", op=op, argument="dtype", expected=dtype_object(v.meta.dtype),
+        raise DTypeMismatchError(f"{op}: the elements are {dtype_object(v.meta.dtype)}, not {dtype_object(code)}; "
+                                 "convert them first", op=op, argument="dtype", expected=dtype_object(v.meta.dtype),
                                  actual=dtype_object(code))
     check_host(v, op)
     if not v.meta.flags & F_ORDER:
-        raise NonContiguousError(f"{op}: the elements do not lie in column-major order; copy them with to_tensor()", op=op,
-                                 expected="column-major", actual=strides_tuple(v.meta))
+        raise NonContiguousError(f"{op}: the elements do not lie in column-major order; copy them with to_tensor()",
+                                 op=op, expected="column-major", actual=strides_tuple(v.meta))
     return owned_by(bare_array(v, 1, <Py_ssize_t *> &v.meta.size, NULL, 0), borrow(v))
 
 
@@ -366,7 +156,7 @@ cdef str describe(const Value *v, str name, str suffix):
     return f"{name}({', '.join(parts)}{suffix})"
 
 
-# ---- the class ---------------------------------------------------------------------------------------------------------
+# ---- the class -------------------------------------------------------------------------------------------------------
 
 cdef Tensor wrap_tensor(Value *v):
     cdef Tensor t = Tensor.__new__(Tensor)
@@ -420,8 +210,8 @@ cdef class Tensor:
         ----------
         array : array_like
         copy : bool
-            False shares the memory where it can be used as it is (aligned, native byte order, strides in whole elements).
-            Later writes to the array are then seen or not; a trace that saves the value copies it.
+            False shares the memory where it can be used as it is (aligned, native byte order, strides in whole
+            elements). Later writes to the array are then seen or not; a trace that saves the value copies it.
 
         Raises
         ------

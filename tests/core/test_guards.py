@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from tenferro_cpu import CpuEngine
 
 import tenferro as tfr
 from tenferro import EagerRuntime, EagerSession, ExecutionEngine, errors
-from tenferro_cpu import CpuEngine
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ def on_another_thread(f):
         return pool.submit(f).result()
 
 
-# ---- no_grad -----------------------------------------------------------------------------------------------------------
+# ---- no_grad ---------------------------------------------------------------------------------------------------------
 
 def test_no_grad_records_nothing():
     x = tfr.variable([1.0, 2.0])
@@ -104,7 +104,7 @@ def test_no_grad_ends_with_an_exception():
     assert recording()
 
 
-# ---- guards ------------------------------------------------------------------------------------------------------------
+# ---- guards ----------------------------------------------------------------------------------------------------------
 
 GUARDS = {
     "no_grad": lambda rt: rt.no_grad(),
@@ -195,7 +195,7 @@ def test_many_threads_have_their_own_guards():
         assert list(pool.map(work, range(4))) == [{True}, {False}, {True}, {False}]
 
 
-# ---- sessions ----------------------------------------------------------------------------------------------------------
+# ---- sessions --------------------------------------------------------------------------------------------------------
 
 def test_session_is_ambient(rt):
     other = EagerRuntime()
@@ -246,7 +246,8 @@ def test_with_eager_session_arguments(rt, args):
 def test_a_session_imports(rt):
     with rt.session() as s:
         a = np.array([1.0, 2.0])
-        found = [s.constant_from(a), s.constant_from_host(a), s.variable_from(a), s.constant_from(tfr.Tensor.from_numpy(a))]
+        t = tfr.Tensor.from_numpy(a)
+        found = [s.constant_from(a), s.constant_from_host(a), s.variable_from(a), s.constant_from(t)]
         a[:] = 0
     assert [x.tracks_grad for x in found] == [False, False, True, False]
     assert all(x.runtime is rt and x.tolist() == [1, 2] for x in found)
@@ -272,7 +273,7 @@ def test_a_session_is_not_used_after_its_end(rt, use):
         assert ended.runtime is rt
 
 
-# ---- which engine ------------------------------------------------------------------------------------------------------
+# ---- which engine ----------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("engine", ["cpu", object(), 1, CpuEngine], ids=str)
 def test_foreign_engines(rt, engine):

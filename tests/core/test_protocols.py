@@ -16,7 +16,7 @@ def address(a):
     return np.asarray(a).__array_interface__["data"][0]
 
 
-# ---- Python scalars ----------------------------------------------------------------------------------------------------
+# ---- Python scalars --------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 @pytest.mark.parametrize("shape", [(), (1,), (1, 1)])
@@ -84,7 +84,7 @@ def test_item_with_an_index():
         x.item(9)
 
 
-# ---- containers --------------------------------------------------------------------------------------------------------
+# ---- containers ------------------------------------------------------------------------------------------------------
 
 @given(shape=shapes(), layout=layouts)
 def test_tolist(shape, layout):
@@ -122,7 +122,7 @@ def test_membership():
     assert 1 not in tfr.constant(np.zeros(0))
 
 
-# ---- arrays ------------------------------------------------------------------------------------------------------------
+# ---- arrays ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", ALL_DTYPES, ids=str)
 @given(shape=shapes(), layout=layouts)
@@ -151,9 +151,10 @@ def test_array_copy_semantics():
 EXPORTS = [np.asarray, np.array, lambda x: x.numpy(), lambda x: x.__array__(), lambda x: x.__array__("f4", copy=True)]
 
 
-@pytest.mark.parametrize("make", [lambda: tfr.variable([1.0, 2.0]), lambda: tfr.variable([1.0, 2.0]) * 2], ids=["leaf", "result"])
-def test_tracked_tensors_are_not_exported(make):
-    x = make()
+@pytest.mark.parametrize("factor", [None, 2], ids=["leaf", "result"])
+def test_tracked_tensors_are_not_exported(factor):
+    x = tfr.variable([1.0, 2.0])
+    x = x * factor if factor else x
     for export in EXPORTS:
         with pytest.raises(errors.RuntimeStateError, match="detach"):
             export(x)
@@ -199,7 +200,7 @@ def test_value_is_a_borrow():
     assert x.value().numpy().tolist() == [[4, 5, 6]]
 
 
-# ---- printing ----------------------------------------------------------------------------------------------------------
+# ---- printing --------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize(("x", "text"), [
     (lambda: tfr.variable([1.0, 2.5]), "EagerTensor([1. , 2.5], dtype=float64, tracks_grad=True)"),
@@ -220,14 +221,15 @@ def test_printing_follows_print_options():
 
 def test_format():
     x = tfr.variable(2.5)
-    assert (f"{x:.3f}", f"{x}", f"{tfr.constant(7):04d}", f"{tfr.constant(1j):.1f}") == ("2.500", "2.5", "0007", "0.0+1.0j")
+    assert (f"{x:.3f}", f"{x}") == ("2.500", "2.5")
+    assert (f"{tfr.constant(7):04d}", f"{tfr.constant(1j):.1f}") == ("0007", "0.0+1.0j")
     y = tfr.constant([1.0])
     assert f"{y}" == repr(y)
     with pytest.raises(TypeError):
         f"{y:.3f}"
 
 
-# ---- the object --------------------------------------------------------------------------------------------------------
+# ---- the object ------------------------------------------------------------------------------------------------------
 
 def test_attributes():
     x = tfr.variable(np.zeros((2, 3), "f4"))
@@ -250,7 +252,7 @@ def test_comparison_with_foreign_types():
     assert (x == "text") is False
     assert x != object()
     with pytest.raises(TypeError):
-        x < "text"
+        sorted([x, "text"])
 
 
 def test_the_class_is_final():

@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from tenferro_cpu import CpuEngine
 
 import tenferro as tfr
 from tenferro import AdContext, CacheLimits, CacheStats, ContextId, EagerRuntime, ExecutionEngine, errors
-from tenferro_cpu import CpuEngine
 
 PROPERTIES = ("ad_transform_cache_limits", "prepared_derivative_cache_limits")
 
@@ -22,7 +22,7 @@ def rt():
     return EagerRuntime()
 
 
-# ---- identity ----------------------------------------------------------------------------------------------------------
+# ---- identity --------------------------------------------------------------------------------------------------------
 
 def test_ids_are_unique_and_opaque():
     runtimes = [EagerRuntime() for _ in range(5)]
@@ -71,7 +71,7 @@ def test_a_python_scalar_belongs_everywhere(rt):
     assert (rt.variable_from([1.0]) * np.array([2.0])).runtime is rt
 
 
-# ---- gradient slots ----------------------------------------------------------------------------------------------------
+# ---- gradient slots --------------------------------------------------------------------------------------------------
 
 def test_clear_grads(rt):
     x, y, other = rt.variable_from(2.0), rt.variable_from(3.0), tfr.variable(1.0)
@@ -111,7 +111,7 @@ def test_a_result_outlives_its_names():
         gc.enable()
 
 
-# ---- caches ------------------------------------------------------------------------------------------------------------
+# ---- caches ----------------------------------------------------------------------------------------------------------
 
 def test_cache_limits():
     limits = CacheLimits()
@@ -188,7 +188,7 @@ def test_buffers_are_pooled_and_given_back(rt):
     assert rt.cache_stats().buffers.retained_bytes == 0
 
 
-# ---- AdContext ---------------------------------------------------------------------------------------------------------
+# ---- AdContext -------------------------------------------------------------------------------------------------------
 
 def rule(family="mylib.sparse.v1", **rules):
     return SimpleNamespace(family_id=family, **rules)
@@ -200,8 +200,10 @@ def test_ad_context_owns_rules():
     assert AdContext().rules == ()
 
 
-@pytest.mark.parametrize("family", [None, 3, "", "sparse", "v1", "mylib.sparse", "mylib.sparse.1", "mylib..v1", ".v1", "a.v",
-                                    "mylib.spa rse.v1", "1lib.sparse.v1", "mylib.sparse.v1\n", "mylib.sparse.v1 ", "ü.x.v1"])
+@pytest.mark.parametrize("family", [
+    None, 3, "", "sparse", "v1", "mylib.sparse", "mylib.sparse.1", "mylib..v1", ".v1", "a.v", "mylib.spa rse.v1",
+    "1lib.sparse.v1", "mylib.sparse.v1\n", "mylib.sparse.v1 ", "ü.x.v1",
+])
 def test_malformed_family_ids(family):
     with pytest.raises(errors.ValidationError, match="v1"):
         AdContext([rule(family)])

@@ -93,7 +93,8 @@ def test_masked_elements_are_refused():
 
 
 @pytest.mark.parametrize("a", [
-    np.zeros(2, "f2"), np.zeros(2, "O"), np.array(["a"]), np.array([b"a"]), np.zeros(2, [("x", "f8")]), np.zeros(2, "M8[s]"),
+    np.zeros(2, "f2"), np.zeros(2, "O"), np.array(["a"]), np.array([b"a"]), np.zeros(2, [("x", "f8")]),
+    np.zeros(2, "M8[s]"),
     pytest.param(np.zeros(2, "g"), marks=pytest.mark.skipif(np.dtype("g") == "f8", reason="long double is double")),
     "text", [1.0, "text"], [[1], [1, 2]], None, object(), {"a": 1},
 ], ids=lambda a: str(getattr(a, "dtype", a))[:20])
@@ -105,7 +106,7 @@ def test_unsupported_dtypes(a):
         assert e.value.actual is not None
 
 
-# ---- column-major data -------------------------------------------------------------------------------------------------
+# ---- column-major data -----------------------------------------------------------------------------------------------
 
 @given(shape=shapes(), dtype=st.sampled_from(ALL_DTYPES))
 def test_column_major_data(shape, dtype):
@@ -160,7 +161,7 @@ def test_bad_dtype_argument(dtype):
         Tensor.from_vec_col_major((1,), [1.0], dtype=dtype)
 
 
-# ---- export ------------------------------------------------------------------------------------------------------------
+# ---- export ----------------------------------------------------------------------------------------------------------
 
 def test_as_slice_is_a_read_only_view():
     t = Tensor.from_vec_col_major((2, 2), [1.0, 2, 3, 4])
