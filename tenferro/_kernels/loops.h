@@ -10,12 +10,20 @@ typedef void (*tf_loop)(char **, const ptrdiff_t *, const ptrdiff_t *, void *);
 typedef struct { float re, im; } tf_c64;
 typedef struct { double re, im; } tf_c128;
 
+/* An output is fresh memory or lies exactly over an operand: no iteration reads what another one wrote. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TF_INDEPENDENT _Pragma("GCC ivdep")
+#else
+#define TF_INDEPENDENT
+#endif
+
 #define TF_SIZE(T) (ptrdiff_t)sizeof(T)
 #define TF_SIGNATURE(NAME) static void NAME(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused)
 
 /* ---- one input x, output *y; STORE uses both ---- */
 
 #define TF_PASS1(S, D, A, B, STORE)                         \
+    TF_INDEPENDENT                                          \
     for (ptrdiff_t i = 0; i < count; i++) {                 \
         const S x = *(const S *)(args[0] + i * (A));        \
         D *const y = (D *)(args[1] + i * (B));              \
@@ -37,6 +45,7 @@ typedef struct { double re, im; } tf_c128;
 /* ---- two inputs u and v of one type, output *y; usual strides are constants, so that compilers vectorise them ---- */
 
 #define TF_PASS2(S, D, A, B, C, STORE)                      \
+    TF_INDEPENDENT                                          \
     for (ptrdiff_t i = 0; i < count; i++) {                 \
         const S u = *(const S *)(args[0] + i * (A));        \
         const S v = *(const S *)(args[1] + i * (B));        \
@@ -136,6 +145,7 @@ static const tf_loop tf_complex[13] = {[9] = tf_complex_f4, [10] = tf_complex_f8
 /* ---- three inputs ---- */
 
 #define TF_PASS3(W, S, A, B, C, D, STORE)                   \
+    TF_INDEPENDENT                                          \
     for (ptrdiff_t i = 0; i < count; i++) {                 \
         const W w = *(const W *)(args[0] + i * (A));        \
         const S u = *(const S *)(args[1] + i * (B));        \
@@ -174,8 +184,8 @@ static const tf_loop tf_where[13] = TF_ALL(tf_where);
 #define TF_CLAMP_INT(T, s) TF_TERNARY(tf_clamp_##s, T, T, (*y = w > u ? w : u, *y = *y < v ? *y : v))
 #define TF_CLAMP_FLOAT(T, s)                                                                                        \
     static inline T tf_clamped_##s(T w, T u, T v) {                                                                 \
-        const T m = (w > u) | (w != w) ? w : u;                                                                     \
-        return (m < v) | (m != m) ? m : v;                                                                          \
+        const T a = w > u ? w : u, m = w != w ? w : a, b = m < v ? m : v;                                           \
+        return m != m ? m : b;                                                                                      \
     }                                                                                                               \
     TF_TERNARY(tf_clamp_##s, T, T, *y = tf_clamped_##s(w, u, v))
 #define TF_CLAMP_COMPLEX(C, s)                                                                                      \
