@@ -184,11 +184,21 @@ cdef EagerTensor bound(object value, EagerTensor x, bint upper):
     return beside(value, x)
 
 
+cdef int common_dtype(EagerTensor x, EagerTensor y, EagerTensor z) except -1:
+    """NumPy's for three operands, which may be smaller than that of any two promoted first."""
+    cdef int t = x.v.meta.dtype
+    if y.v.meta.dtype == t and z.v.meta.dtype == t:
+        return t
+    return dtype_code(np.result_type(dtype_object(t), dtype_object(y.v.meta.dtype), dtype_object(z.v.meta.dtype)))
+
+
 cdef EagerTensor clamped(object x, object low, object high):
     cdef EagerTensor t = as_operand(x, common_runtime(x, low, high))
     if low is None and high is None:
         return same(t)
-    return apply3(Op.CLAMP, t, bound(low, t, False), bound(high, t, True))
+    cdef EagerTensor a = bound(low, t, False), b = bound(high, t, True)
+    cdef int dtype = common_dtype(t, a, b)
+    return apply3(Op.CLAMP, t, recorded_cast(a, dtype), recorded_cast(b, dtype))
 
 
 def clamp(x, min=None, max=None):

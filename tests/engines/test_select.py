@@ -119,6 +119,12 @@ def test_clamp_with_one_bound_or_none():
         assert_same(tfr.clamp(const(x), max=const(x)), x)
 
 
+def test_clamp_promotes_three_operands_at_once():
+    x, low, high = np.ones(2, "f4"), np.zeros(2, "i2"), np.full(2, 3, "u2")
+    assert_same(tfr.clamp(const(x), const(low), const(high)), np.clip(x, low, high))
+    check_grads(lambda x: tfr.clamp(x, low, high), [np.array([0.5, 4.0], "f4")])
+
+
 def test_clamp_bounds_outside_the_dtype():
     x = const(np.array([0, 100, 255], "u1"))
     assert_same(tfr.clamp(x, -5, 300), np.array([0, 100, 255], "u1"))
