@@ -44,6 +44,15 @@ cdef EagerTensor binary(int op, object a, object b)
 cdef EagerTensor unary(int op, object x)
 cdef EagerTensor weak_scalar(object x, int dtype)                   # None if x is no Python scalar; without a runtime
 
+cdef class Watcher:
+    """Sees every operation that runs: profiles, anomaly detection, programs. Nothing is paid while there is none."""
+    cdef int before(self, int op) except -1
+    cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
+                   bint view) except -1
+
+cdef int watch(Watcher w) except -1
+cdef int unwatch(Watcher w) except -1
+
 ctypedef struct Hooks:              # operators whose operations live in modules above this one
     PyObject *getitem
     PyObject *matmul

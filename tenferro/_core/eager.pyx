@@ -51,6 +51,11 @@ cdef inline EagerTensor owned(EagerTensor x):
 
 cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p) noexcept:
     """The last, infallible part of recording."""
+    cdef unsigned int h = node.op.id
+    cdef int i
+    for i in range(node.n_in):
+        h = mix(h, node.ins[i].hash if node.ins[i] != NULL else 1)
+    node.hash = h
     node.meta = meta_ref(t.v.meta)
     node.params = params_ref(p)
     node.saved = saved
@@ -159,7 +164,57 @@ cdef inline int execute(int op, EagerRuntime rt, const Value *ins, int n, Value 
     for i in range(n):
         if ins[i].buf.space != engine.space:
             misplaced(op, engine, &ins[i])
+    if watching:
+        return watched(engine, op, rt, ins, n, out, p)
     return engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
+
+
+cdef bint watching = False
+cdef tuple watchers = ()
+
+
+cdef class Watcher:
+
+    cdef int before(self, int op) except -1:
+        return 0
+
+    cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
+                   bint view) except -1:
+        return 0
+
+
+cdef int watch(Watcher w) except -1:
+    global watching, watchers
+    watchers = watchers + (w,)
+    watching = True
+    return 0
+
+
+cdef int unwatch(Watcher w) except -1:
+    global watching, watchers
+    watchers = tuple([v for v in watchers if v is not w])
+    watching = len(watchers) > 0
+    return 0
+
+
+cdef int watched(ExecutionEngine engine, int op, EagerRuntime rt, const Value *ins, int n, Value *out,
+                 const Params *p) except -1:
+    cdef Watcher w
+    cdef tuple all_ = watchers
+    for w in all_:
+        w.before(op)
+    engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
+    for w in all_:
+        w.after(op, rt, n, ins, out, p, False)
+    return 0
+
+
+cdef int viewed(int op, EagerTensor x, EagerTensor t, Params *p) except -1:
+    cdef Watcher w
+    for w in watchers:
+        w.before(op)
+        w.after(op, x.rt, 1, &x.v, &t.v, p, True)
+    return 0
 
 
 cdef int foreign(EagerTensor x, EagerTensor y) except -1:
@@ -497,6 +552,8 @@ cdef EagerTensor emit_view(int op, EagerTensor x, Params *p, Meta *out_meta, cha
     t.v.buf.refs += 1
     t.v.data = data
     try:
+        if watching:
+            viewed(op, x, t, p)
         finish(op, t, 1, &x.node, &a, p)
         return t
     finally:

@@ -20,6 +20,7 @@ ctypedef struct Node:
     unsigned char n_saved
     unsigned char saved         # bits of OpDef.needs: which values follow the edges
     unsigned char flags
+    unsigned int hash           # of the operations that lead here; equal structures have equal hashes
     Node *ins[1]                # edges; NULL for what is not tracked; then the saved values
 
 ctypedef struct Leaf:
@@ -34,6 +35,9 @@ cdef Node *node_new(OpDef *op, int n_in, int n_saved) except NULL
 cdef Leaf *leaf_new(const Value *value) except NULL
 cdef void node_kill(Node *n) noexcept
 cdef unsigned long long recorded() noexcept
+
+cdef inline unsigned int mix(unsigned int h, unsigned int x) noexcept:
+    return h * <unsigned int> 2654435761U + x
 
 cdef inline void node_drop(Node *n) noexcept:
     if n != NULL:

@@ -34,6 +34,7 @@ cdef Node *node_new(OpDef *op, int n_in, int n_saved) except NULL:
 
 cdef Leaf *leaf_new(const Value *value) except NULL:
     global counter
+    cdef int i
     cdef Leaf *f = <Leaf *> block_alloc(sizeof(Leaf))
     if f == NULL:
         raise MemoryError
@@ -48,6 +49,9 @@ cdef Leaf *leaf_new(const Value *value) except NULL:
     f.node.n_saved = 0
     f.node.saved = 0
     f.node.flags = IS_LEAF
+    f.node.hash = value.meta.dtype
+    for i in range(value.meta.rank):
+        f.node.hash = mix(f.node.hash, <unsigned int> value.meta.dims[i])
     value_copy(&f.value, value)
     f.grad.meta = NULL
     f.grad.buf = NULL
