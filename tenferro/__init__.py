@@ -9,6 +9,7 @@ import numpy as _np
 
 from . import errors
 from ._core.caches import AdContext, CacheLimits, CacheStats
+from ._core.custom import custom_op
 from ._core.derivative import Gradients
 from ._core.eager import EagerTensor
 from ._core.engine import ExecutionEngine
@@ -26,9 +27,11 @@ from ._core.state import (
 from ._core.tensor import Tensor
 from ._creation import *
 from ._creation import __all__ as _creation
+from ._jacobian import hessian, jacobian
 from .operations import PUBLIC as _PUBLIC
 from .rules import load as _load_rules
 from ._methods import install as _install
+from .transforms import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 
 __version__ = "0.1.0"
 
@@ -42,8 +45,9 @@ bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
-           "ExecutionEngine", "Gradients", "Tensor", "constant", "default_engine", "default_runtime", "errors", "get_include",
-           "no_grad", "session", "set_default_engine", "variable", *_creation, *_PUBLIC]
+           "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors", "get_include",
+           "grad", "hessian", "hvp", "jacobian", "jvp", "no_grad", "session", "set_default_engine", "stop_gradient",
+           "value_and_grad", "variable", "vjp", *_creation, *_PUBLIC]
 
 
 def get_include() -> str:

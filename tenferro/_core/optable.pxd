@@ -10,7 +10,7 @@ cpdef enum Op:
     # analytic
     EXP, EXPM1, EXP2, LOG, LOG1P, LOG2, LOG10, SQRT, RSQRT, CBRT, SIN, COS, TAN, ASIN, ACOS, ATAN, ATAN2, SINH, COSH, TANH
     ASINH, ACOSH, ATANH, ERF, ERFC, LGAMMA, DIGAMMA, POLYGAMMA, LOGADDEXP, HYPOT
-    SECH2, ASIN_SLOPE, ATANH_SLOPE, DIRECTION, SHARE        # derivatives that have no name
+    SECH2, ASIN_SLOPE, ACOSH_SLOPE, ATANH_SLOPE, DIRECTION, INVERSION, SHARE        # derivatives without a name
     # compare, select, rounding
     EQUAL, NOT_EQUAL, LESS, LESS_EQUAL, GREATER, GREATER_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, LOGICAL_NOT
     ISFINITE, ISNAN, ISINF, MAXIMUM, MINIMUM, WHERE, CLAMP, FLOOR, CEIL, ROUND, TRUNC
@@ -28,6 +28,8 @@ cpdef enum Op:
     CONTRACT
     # inverse shapes and recurrences that the rules of reductions are made of
     UNREDUCE, LINEAR_SCAN, SHIFT
+    # operations that bring their own rules
+    CUSTOM, CUSTOM_OUTPUT
     N_OPS
 
 cdef enum:              # OpDef.flags

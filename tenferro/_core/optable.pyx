@@ -30,12 +30,13 @@ ROWS = (
     (Op.ATAN, 1, "like", "arctan", POLES), (Op.ATAN2, 2, "like", "arctan2", POLES), (Op.SINH, 1, "like", "sinh", POLES),
     (Op.COSH, 1, "like", "cosh", POLES), (Op.TANH, 1, "like", "tanh", POLES), (Op.ASINH, 1, "like", "arcsinh", POLES),
     (Op.ACOSH, 1, "like", "arccosh", POLES), (Op.ATANH, 1, "like", "arctanh", POLES),
-    (Op.ERF, 1, "like", "special.erf", POLES), (Op.ERFC, 1, "like", "special.erfc", POLES),
-    (Op.LGAMMA, 1, "like", "special.loggamma", POLES), (Op.DIGAMMA, 1, "like", "special.digamma", POLES),
+    (Op.ERF, 1, "float", "special.erf", POLES), (Op.ERFC, 1, "float", "special.erfc", POLES),
+    (Op.LGAMMA, 1, "float", "special.loggamma", POLES), (Op.DIGAMMA, 1, "float", "special.digamma", POLES),
     (Op.POLYGAMMA, 1, "float", None, POLES), (Op.LOGADDEXP, 2, "like", "logaddexp", POLES),
     (Op.HYPOT, 2, "like", "hypot", POLES),
-    (Op.SECH2, 1, "float", None, POLES), (Op.ASIN_SLOPE, 1, "float", None, POLES), (Op.ATANH_SLOPE, 1, "float", None, POLES),
-    (Op.DIRECTION, 2, "float", None, POLES), (Op.SHARE, 2, "float", None, POLES),
+    (Op.SECH2, 1, "float", None, POLES), (Op.ASIN_SLOPE, 1, "float", None, POLES),
+    (Op.ACOSH_SLOPE, 1, "float", None, POLES), (Op.ATANH_SLOPE, 1, "float", None, POLES),
+    (Op.DIRECTION, 2, "float", None, POLES), (Op.INVERSION, 2, "float", None, POLES), (Op.SHARE, 2, "float", None, POLES),
     (Op.EQUAL, 2, "like", "equal", ZERO), (Op.NOT_EQUAL, 2, "like", "not_equal", ZERO), (Op.LESS, 2, "like", "less", ZERO),
     (Op.LESS_EQUAL, 2, "like", "less_equal", ZERO), (Op.GREATER, 2, "like", "greater", ZERO),
     (Op.GREATER_EQUAL, 2, "like", "greater_equal", ZERO), (Op.LOGICAL_AND, 2, "like", "logical_and", ZERO),
@@ -63,6 +64,7 @@ ROWS = (
     (Op.TAKE_ALONG_AXIS, 2, "same", None, 0), (Op.ALONG_AXIS_ADD, 2, "same", None, 0),
     (Op.CONTRACT, 2, "same", None, 0),
     (Op.UNREDUCE, 1, "same", None, LINEAR), (Op.LINEAR_SCAN, 2, "same", None, 0), (Op.SHIFT, 1, "same", None, LINEAR),
+    (Op.CUSTOM, -1, "same", None, 0), (Op.CUSTOM_OUTPUT, 1, "same", None, 0),
 )
 
 

@@ -12,6 +12,8 @@ cdef class Ctx:
     cdef EagerRuntime rt
     cdef bint traced            # saved values carry their nodes, so that what a rule computes is recorded
     cdef int i                  # the argument for which a cotangent is asked, or whose tangent is given
+    cdef list tangents          # of all inputs of a custom operation, whose rule takes them together
+    cdef dict pending           # what a custom operation's rule has given or been given beside the value at hand
 
     cdef EagerTensor arg(self, int k)       # value of input k
     cdef EagerTensor out(self)              # value of the output

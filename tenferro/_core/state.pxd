@@ -30,6 +30,7 @@ cdef class EagerRuntime:
     cdef ExecutionEngine last_engine    # the engine that was registered last
     cdef object ad                      # AdContext
     cdef object caches                  # limits and counters of this runtime's own caches
+    cdef object extensions              # installed extension modules
     cdef object __weakref__
 
     cdef int accept(self, ExecutionEngine engine) except -1

@@ -29,6 +29,7 @@ cdef class Sweep:
     cdef Py_ssize_t pop(self) noexcept
     cdef int accumulate(self, Py_ssize_t slot, EagerTensor c) except -1
     cdef EagerTensor take(self, Py_ssize_t slot)
+    cdef list tangents_of(self, Node *n)
     cdef int pull_back(self, Node *n, EagerTensor g, bint active_only) except -1
     cdef int collect(self, list outputs, list targets) except -1
     cdef int sort(self) except -1

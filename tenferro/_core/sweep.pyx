@@ -222,6 +222,16 @@ cdef class Sweep:
         Py_DECREF(<object> v)
         return 0
 
+    cdef list tangents_of(self, Node *n):
+        """Tangents of all inputs of a node, None for an exact zero."""
+        cdef list found = []
+        cdef Py_ssize_t slot
+        cdef int k
+        for k in range(n.n_in):
+            slot = self.find(n.ins[k]) if n.ins[k] != NULL else -1
+            found.append(None if slot < 0 or self.items[slot].value == NULL else <object> self.items[slot].value)
+        return found
+
     cdef int pull_back(self, Node *n, EagerTensor g, bint active_only) except -1:
         """Hand a node's cotangent on to its inputs."""
         cdef Ctx ctx = self.ctx
@@ -363,6 +373,7 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
             continue
         breathe(i, n.meta.size)
         total = None
+        ctx.tangents = s.tangents_of(n) if n.op.id == <int> Op.CUSTOM else None
         for k in range(n.n_in):
             slot = s.find(n.ins[k]) if n.ins[k] != NULL else -1
             if slot < 0 or s.items[slot].value == NULL:
