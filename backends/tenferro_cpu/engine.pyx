@@ -36,9 +36,9 @@ cdef class Table:
 def _fill():
     cdef Table e = Table()
     for op, n, kind, source, flags in optable.ROWS:
-        if kind == "like":
+        if source is not None:
             e.register(op, ufunc.elementwise, ENGINE_ABI)
-    for op in (Op.RSQRT, Op.SECH2, Op.ASIN_SLOPE, Op.ATANH_SLOPE, Op.DIRECTION, Op.SHARE):
+    for op in (Op.RSQRT, Op.SECH2, Op.ASIN_SLOPE, Op.ACOSH_SLOPE, Op.ATANH_SLOPE, Op.DIRECTION, Op.INVERSION, Op.SHARE):
         e.register(op, ufunc.elementwise, ENGINE_ABI)
     for op in (Op.ABSORB_MUL, Op.ABSORB_BOTH, Op.ABSORB_DIV, Op.REAL, Op.IMAG, Op.COMPLEX, Op.ANGLE, Op.WHERE, Op.CLAMP):
         e.register(op, ufunc.elementwise, ENGINE_ABI)

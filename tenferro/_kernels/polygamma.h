@@ -1,8 +1,8 @@
 /* Derivatives of the digamma function, of real and complex arguments.
  *
  * On the right half-plane psi_n(z) = (-1)**(n+1) n! zeta(n+1, z), the Hurwitz zeta function by the Euler-Maclaurin sum
- * (DLMF 5.15.1, 25.11.5); on the left one the reflection formula (DLMF 5.15.6), whose cotangent is differentiated exactly:
- * its n-th derivative is csc**2 times a polynomial of the cotangent. */
+ * (DLMF 5.15.1, 25.11.5); on the left one the reflection formula (DLMF 5.15.6), whose cotangent is differentiated
+ * exactly: its n-th derivative is csc**2 times a polynomial of the cotangent. */
 #ifndef TENFERRO_POLYGAMMA_H
 #define TENFERRO_POLYGAMMA_H
 
@@ -26,7 +26,7 @@ static const double tf_bernoulli[TF_TERMS] = {  /* B(2j) / (2j)! */
     2.0876756987868099e-8, -5.28419013868749318e-10, 1.33825365306846788e-11, -3.38968029632258287e-13,
     8.58606205627784456e-15, -2.17486869855806187e-16, 5.50900282836022952e-18, -1.39544646858125233e-19};
 
-/* q = Q(c), where (1 + c**2) Q is the n-th derivative of cot with respect to its argument: Q' = -(2 c Q + (1 + c**2) dQ/dc). */
+/* (1 + c**2) Q(c) is the n-th derivative of c = cot; that of the next order has -(2 c Q + (1 + c**2) dQ/dc). */
 static void tf_polygamma_set(tf_polygamma_order *o, int n) {
     double *q = o->reflect, next[TF_MAX_POLYGAMMA + 2];
     o->n = n;
@@ -63,6 +63,9 @@ static double tf_zeta(int s, double a) {
     return sum + pow(a, 1 - s) * tail;
 }
 
+/* cos(pi t) for |t| <= 1/2, accurate near its zeros */
+static double tf_cospi(double t) { return sin(TF_PI * (0.5 - fabs(t))); }
+
 static double tf_polygamma(const tf_polygamma_order *o, double x) {
     double t, c, q = 0;
     if (!(x <= 0))
@@ -72,7 +75,7 @@ static double tf_polygamma(const tf_polygamma_order *o, double x) {
     t = x - rint(x);
     if (t == 0)
         return o->n & 1 ? INFINITY : -INFINITY;
-    c = cos(TF_PI * t) / sin(TF_PI * t);
+    c = tf_cospi(t) / sin(TF_PI * t);
     for (int k = o->n - 1; k >= 0; k--)
         q = q * c + o->reflect[k];
     return (1 + c * c) * q - fabs(o->scale) * tf_zeta(o->n + 1, 1 - x);
@@ -118,7 +121,7 @@ static void tf_cot(double t, double y, tf_complex *cot, tf_complex *csc2) {
         *csc2 = -4 * w / ((1 - w) * (1 - w));
         return;
     }
-    const double s = sin(TF_PI * t), c = cos(TF_PI * t), sh = sinh(TF_PI * y), ch = cosh(TF_PI * y);
+    const double s = sin(TF_PI * t), c = tf_cospi(t), sh = sinh(TF_PI * y), ch = cosh(TF_PI * y);
     const tf_complex csc = 1 / tf_make(s * ch, c * sh);
     *cot = tf_make(c * ch, -s * sh) * csc;
     *csc2 = csc * csc;

@@ -88,6 +88,14 @@ TF_SHARE(tf_share_d, double, fabs)
 
 TF_UNARY(tf_rsqrt_f, float, 1.0f / sqrtf(x))
 TF_UNARY(tf_rsqrt_d, double, 1.0 / sqrt(x))
+/* 1 / sqrt(1 - x**2), 1 / sqrt(x**2 - 1) and 1 / (1 - x**2) */
+TF_UNARY(tf_asin_slope_f, float, 1.0f / sqrtf((1.0f - x) * (1.0f + x)))
+TF_UNARY(tf_asin_slope_d, double, 1.0 / sqrt((1.0 - x) * (1.0 + x)))
+TF_UNARY(tf_acosh_slope_f, float, 1.0f / sqrtf(x - 1.0f) / sqrtf(x + 1.0f))
+TF_UNARY(tf_acosh_slope_d, double, 1.0 / sqrt(x - 1.0) / sqrt(x + 1.0))
+TF_UNARY(tf_atanh_slope_f, float, 1.0f / ((1.0f - x) * (1.0f + x)))
+TF_UNARY(tf_atanh_slope_d, double, 1.0 / ((1.0 - x) * (1.0 + x)))
+
 TF_UNARY(tf_erf_f, float, erff(x))
 TF_UNARY(tf_erf_d, double, erf(x))
 TF_UNARY(tf_erfc_f, float, erfcf(x))
@@ -121,6 +129,10 @@ static double tf_direction(double x, double y) {
 TF_BINARY(tf_direction_f, float, (float)tf_direction(x, y))
 TF_BINARY(tf_direction_d, double, tf_direction(x, y))
 
+/* x / (x**2 + y**2) */
+TF_BINARY(tf_inversion_f, float, (float)(tf_direction(x, y) / hypot(x, y)))
+TF_BINARY(tf_inversion_d, double, tf_direction(x, y) / hypot(x, y))
+
 /* 1 / cosh(x + iy)**2. Far out cosh would overflow, and is half an exponential. */
 static tf_cdouble tf_csech2(double x, double y) {
     tf_cdouble w;
@@ -136,10 +148,36 @@ static tf_cdouble tf_csech2(double x, double y) {
     return w;
 }
 
-/* log(1 + x + iy). Near the origin |1 + z|**2 - 1 is summed in twice the working precision. */
+/* The same of x + iy: never a square of it, and a zero imaginary part tells the sides of a branch cut apart. */
+static double _Complex tf_join(double re, double im) {
+    double _Complex z;
+    __real__ z = re;
+    __imag__ z = im;
+    return z;
+}
+
+static tf_cdouble tf_parts(double _Complex z) {
+    const tf_cdouble w = {__real__ z, __imag__ z};
+    return w;
+}
+
+static tf_cdouble tf_casin_slope(double x, double y) {
+    return tf_parts(1.0 / (__builtin_csqrt(tf_join(1 - x, -y)) * __builtin_csqrt(tf_join(1 + x, y))));
+}
+
+static tf_cdouble tf_cacosh_slope(double x, double y) {
+    return tf_parts(1.0 / (__builtin_csqrt(tf_join(x - 1, y)) * __builtin_csqrt(tf_join(x + 1, y))));
+}
+
+static tf_cdouble tf_catanh_slope(double x, double y) {
+    return tf_parts(1.0 / tf_join(1 - x, -y) / tf_join(1 + x, y));
+}
+
+/* log(1 + x + iy). Near the unit circle about -1, |1 + z|**2 - 1 is summed in twice the working precision. */
 static tf_cdouble tf_clog1p(double x, double y) {
-    const tf_cdouble far = {log(hypot(1 + x, y)), atan2(y, 1 + x)};
-    if (!(fabs(x) < 0.75 && fabs(y) < 1.5))
+    const double h = hypot(1 + x, y);
+    const tf_cdouble far = {log(h), atan2(y, 1 + x)};
+    if (!(h > 0.5 && h < 2))
         return far;
     const double a = 2 * x, b = x * x, c = y * y;
     const double low = fma(x, x, -b) + fma(y, y, -c);
@@ -161,6 +199,12 @@ static tf_cdouble tf_clog1p(double x, double y) {
     }
 TF_COMPLEX(tf_sech2_c, tf_cfloat, float, tf_csech2)
 TF_COMPLEX(tf_sech2_z, tf_cdouble, double, tf_csech2)
+TF_COMPLEX(tf_asin_slope_c, tf_cfloat, float, tf_casin_slope)
+TF_COMPLEX(tf_asin_slope_z, tf_cdouble, double, tf_casin_slope)
+TF_COMPLEX(tf_acosh_slope_c, tf_cfloat, float, tf_cacosh_slope)
+TF_COMPLEX(tf_acosh_slope_z, tf_cdouble, double, tf_cacosh_slope)
+TF_COMPLEX(tf_atanh_slope_c, tf_cfloat, float, tf_catanh_slope)
+TF_COMPLEX(tf_atanh_slope_z, tf_cdouble, double, tf_catanh_slope)
 TF_COMPLEX(tf_log1p_c, tf_cfloat, float, tf_clog1p)
 TF_COMPLEX(tf_log1p_z, tf_cdouble, double, tf_clog1p)
 

@@ -11,7 +11,10 @@ from tenferro.errors import ValidationError
 cdef extern from "special.h" nogil:
     loop_t tf_rsqrt_f, tf_rsqrt_d, tf_rsqrt_c, tf_rsqrt_z
     loop_t tf_sech2_f, tf_sech2_d, tf_sech2_c, tf_sech2_z
-    loop_t tf_share_f, tf_share_d, tf_direction_f, tf_direction_d
+    loop_t tf_asin_slope_f, tf_asin_slope_d, tf_asin_slope_c, tf_asin_slope_z
+    loop_t tf_acosh_slope_f, tf_acosh_slope_d, tf_acosh_slope_c, tf_acosh_slope_z
+    loop_t tf_atanh_slope_f, tf_atanh_slope_d, tf_atanh_slope_c, tf_atanh_slope_z
+    loop_t tf_share_f, tf_share_d, tf_direction_f, tf_direction_d, tf_inversion_f, tf_inversion_d
     loop_t tf_erf_f, tf_erf_d, tf_erfc_f, tf_erfc_d, tf_lgamma_f, tf_lgamma_d
     loop_t tf_log1p_c, tf_log1p_z
 
@@ -65,14 +68,8 @@ cdef void run(Loop *loop, const Value *x, Value *out) noexcept nogil:
 
 cdef Loop *rsqrt_chain[2][2]
 
-cdef int install_real(int op, loop_t f, loop_t d) except -1:
-    """Loops for real numbers; the dtype rules for them and for integers are known before any look-up."""
-    cdef int t
-    set_loop(op, D_F32, f, NULL, D_F32)
-    set_loop(op, D_F64, d, NULL, D_F64)
-    for t in range(D_C64):
-        ops[op].compute[t] = ops[<int> Op.RSQRT].compute[t]
-    return 0
+cdef int install(int op, int dtype, loop_t fn, void *data) except -1:
+    return set_loop(op, dtype, fn, data, dtype)
 
 
 cdef int install_loops() except -1:
@@ -80,24 +77,41 @@ cdef int install_loops() except -1:
     for k in range(2):
         rsqrt_chain[k][0] = find_loop(Op.SQRT, D_C64 + k)
         rsqrt_chain[k][1] = find_loop(Op.RECIPROCAL, D_C64 + k)
-    set_loop(Op.RSQRT, D_F32, tf_rsqrt_f, NULL, D_F32)
-    set_loop(Op.RSQRT, D_F64, tf_rsqrt_d, NULL, D_F64)
-    set_loop(Op.RSQRT, D_C64, tf_rsqrt_c, rsqrt_chain[0], D_C64)
-    set_loop(Op.RSQRT, D_C128, tf_rsqrt_z, rsqrt_chain[1], D_C128)
-    set_loop(Op.SECH2, D_F32, tf_sech2_f, find_loop(Op.EXP, D_F32), D_F32)
-    set_loop(Op.SECH2, D_F64, tf_sech2_d, find_loop(Op.EXP, D_F64), D_F64)
-    set_loop(Op.SECH2, D_C64, tf_sech2_c, NULL, D_C64)
-    set_loop(Op.SECH2, D_C128, tf_sech2_z, NULL, D_C128)
-    set_loop(Op.SHARE, D_F32, tf_share_f, find_loop(Op.EXP, D_F32), D_F32)
-    set_loop(Op.SHARE, D_F64, tf_share_d, find_loop(Op.EXP, D_F64), D_F64)
-    set_loop(Op.DIRECTION, D_F32, tf_direction_f, NULL, D_F32)
-    set_loop(Op.DIRECTION, D_F64, tf_direction_d, NULL, D_F64)
-    set_loop(Op.LOG1P, D_C64, tf_log1p_c, NULL, D_C64)
-    set_loop(Op.LOG1P, D_C128, tf_log1p_z, NULL, D_C128)
-    install_real(Op.ERF, tf_erf_f, tf_erf_d)
-    install_real(Op.ERFC, tf_erfc_f, tf_erfc_d)
-    install_real(Op.LGAMMA, tf_lgamma_f, tf_lgamma_d)
-    for op in (Op.SHARE, Op.DIRECTION):
+    install(Op.RSQRT, D_F32, tf_rsqrt_f, NULL)
+    install(Op.RSQRT, D_F64, tf_rsqrt_d, NULL)
+    install(Op.RSQRT, D_C64, tf_rsqrt_c, rsqrt_chain[0])
+    install(Op.RSQRT, D_C128, tf_rsqrt_z, rsqrt_chain[1])
+    install(Op.SECH2, D_F32, tf_sech2_f, find_loop(Op.EXP, D_F32))
+    install(Op.SECH2, D_F64, tf_sech2_d, find_loop(Op.EXP, D_F64))
+    install(Op.SECH2, D_C64, tf_sech2_c, NULL)
+    install(Op.SECH2, D_C128, tf_sech2_z, NULL)
+    install(Op.ASIN_SLOPE, D_F32, tf_asin_slope_f, NULL)
+    install(Op.ASIN_SLOPE, D_F64, tf_asin_slope_d, NULL)
+    install(Op.ASIN_SLOPE, D_C64, tf_asin_slope_c, NULL)
+    install(Op.ASIN_SLOPE, D_C128, tf_asin_slope_z, NULL)
+    install(Op.ACOSH_SLOPE, D_F32, tf_acosh_slope_f, NULL)
+    install(Op.ACOSH_SLOPE, D_F64, tf_acosh_slope_d, NULL)
+    install(Op.ACOSH_SLOPE, D_C64, tf_acosh_slope_c, NULL)
+    install(Op.ACOSH_SLOPE, D_C128, tf_acosh_slope_z, NULL)
+    install(Op.ATANH_SLOPE, D_F32, tf_atanh_slope_f, NULL)
+    install(Op.ATANH_SLOPE, D_F64, tf_atanh_slope_d, NULL)
+    install(Op.ATANH_SLOPE, D_C64, tf_atanh_slope_c, NULL)
+    install(Op.ATANH_SLOPE, D_C128, tf_atanh_slope_z, NULL)
+    install(Op.SHARE, D_F32, tf_share_f, find_loop(Op.EXP, D_F32))
+    install(Op.SHARE, D_F64, tf_share_d, find_loop(Op.EXP, D_F64))
+    install(Op.DIRECTION, D_F32, tf_direction_f, NULL)
+    install(Op.DIRECTION, D_F64, tf_direction_d, NULL)
+    install(Op.INVERSION, D_F32, tf_inversion_f, NULL)
+    install(Op.INVERSION, D_F64, tf_inversion_d, NULL)
+    install(Op.LOG1P, D_C64, tf_log1p_c, NULL)
+    install(Op.LOG1P, D_C128, tf_log1p_z, NULL)
+    install(Op.ERF, D_F32, tf_erf_f, NULL)
+    install(Op.ERF, D_F64, tf_erf_d, NULL)
+    install(Op.ERFC, D_F32, tf_erfc_f, NULL)
+    install(Op.ERFC, D_F64, tf_erfc_d, NULL)
+    install(Op.LGAMMA, D_F32, tf_lgamma_f, NULL)
+    install(Op.LGAMMA, D_F64, tf_lgamma_d, NULL)
+    for op in (Op.DIRECTION, Op.INVERSION, Op.SHARE):
         ops[<int> op].compute[D_C64] = ops[<int> op].compute[D_C128] = -1
     return 0
 

@@ -1,7 +1,7 @@
 """Analytic functions: local derivatives, in forms that neither overflow nor cancel on the way.
 
-Complex derivatives have the branch cuts of the functions: ``x - 1`` and ``x - (-1)`` keep the sign of a zero imaginary part,
-which ``x + 1`` does not.
+Some derivatives are operations of their own, whose derivatives in turn neither overflow nor cancel. Complex ones have
+the branch cuts of the functions.
 """
 
 from libc.math cimport M_2_SQRTPI, M_LN2, M_LOG10E, M_LOG2E
@@ -21,9 +21,25 @@ cdef inline T times_i(T z):
 cdef inline T sech2(T x):
     return apply1(Op.SECH2, x)
 
+cdef inline T asin_slope(T x):
+    """1 / sqrt(1 - x**2)"""
+    return apply1(Op.ASIN_SLOPE, x)
+
+cdef inline T acosh_slope(T x):
+    """1 / sqrt(x**2 - 1)"""
+    return apply1(Op.ACOSH_SLOPE, x)
+
+cdef inline T atanh_slope(T x):
+    """1 / (1 - x**2)"""
+    return apply1(Op.ATANH_SLOPE, x)
+
 cdef inline T direction(T x, T y):
     """x / hypot(x, y)"""
     return apply2(Op.DIRECTION, x, y)
+
+cdef inline T inversion(T x, T y):
+    """x / (x**2 + y**2)"""
+    return apply2(Op.INVERSION, x, y)
 
 cdef inline T share(T x, T y):
     """exp(x) / (exp(x) + exp(y))"""
@@ -35,7 +51,7 @@ cdef T polygamma(Py_ssize_t n, T x):
     return apply1(Op.POLYGAMMA, x, p)
 
 
-# ---- exponentials and logarithms ---------------------------------------------------------------------------------------
+# ---- exponentials and logarithms -----------------------------------------------------------------------------------
 
 cdef T exp_d(Ctx c):
     return c.out()
@@ -71,7 +87,7 @@ cdef T share_y(Ctx c):
     return neg(share_x(c))
 
 
-# ---- roots -------------------------------------------------------------------------------------------------------------
+# ---- roots ---------------------------------------------------------------------------------------------------------
 
 cdef T sqrt_d(Ctx c):
     return s_div(0.5, c.out())
@@ -99,7 +115,7 @@ cdef T direction_y(Ctx c):
     return neg(absorb_mul(c.out(), div(v, hypot(c.arg(0), c.arg(1)))))
 
 
-# ---- circular functions ------------------------------------------------------------------------------------------------
+# ---- circular functions --------------------------------------------------------------------------------------------
 
 cdef T sin_d(Ctx c):
     return cos(c.arg(0))
@@ -113,37 +129,40 @@ cdef T tan_d(Ctx c):
         return sech2(times_i(c.arg(0)))
     return add_s(square(y), 1.0)
 
-cdef T one_minus(T x):
-    return neg(sub_s(x, 1.0)) if complex_valued(x) else s_sub(1.0, x)
-
-cdef T circle(T x):
-    """1 / sqrt(1 - x**2)"""
-    return div(rsqrt(one_minus(x)), sqrt(sub_s(x, -1.0)))
-
 cdef T asin_d(Ctx c):
-    return circle(c.arg(0))
+    return asin_slope(c.arg(0))
 
 cdef T acos_d(Ctx c):
-    return neg(circle(c.arg(0)))
+    return neg(asin_slope(c.arg(0)))
 
-cdef T band(T x):
-    """1 / (1 - x**2)"""
-    return div(reciprocal(one_minus(x)), sub_s(x, -1.0))
+cdef T asin_slope_d(Ctx c):
+    """x / (1 - x**2)**(3/2)"""
+    cdef T y = c.out()
+    return mul(mul(absorb_mul(y, c.arg(0)), y), y)
 
 cdef T atan_d(Ctx c):
     cdef T x = c.arg(0)
     if complex_valued(x):
-        return band(times_i(x))
+        return atanh_slope(times_i(x))
     return square(inverse_hypot(x))
 
 cdef T atan2_y(Ctx c):
-    return div(direction(c.arg(1), c.arg(0)), hypot(c.arg(0), c.arg(1)))
+    return inversion(c.arg(1), c.arg(0))
 
 cdef T atan2_x(Ctx c):
-    return neg(div(direction(c.arg(0), c.arg(1)), hypot(c.arg(0), c.arg(1))))
+    return neg(inversion(c.arg(0), c.arg(1)))
+
+cdef T inversion_x(Ctx c):
+    """(y**2 - x**2) / (x**2 + y**2)**2"""
+    cdef T u = c.out(), v = inversion(c.arg(1), c.arg(0))
+    return mul(sub(v, u), add(v, u))
+
+cdef T inversion_y(Ctx c):
+    """-2 x y / (x**2 + y**2)**2"""
+    return mul_s(mul(c.out(), inversion(c.arg(1), c.arg(0))), -2.0)
 
 
-# ---- hyperbolic functions ----------------------------------------------------------------------------------------------
+# ---- hyperbolic functions ------------------------------------------------------------------------------------------
 
 cdef T sinh_d(Ctx c):
     return cosh(c.arg(0))
@@ -160,21 +179,29 @@ cdef T sech2_d(Ctx c):
 cdef T inverse_hypot(T x):
     """1 / sqrt(1 + x**2)"""
     if complex_valued(x):
-        return circle(times_i(x))
+        return asin_slope(times_i(x))
     return reciprocal(run2(Op.HYPOT, real_scalar(1.0, x.v.meta.dtype), x))
 
 cdef T asinh_d(Ctx c):
     return inverse_hypot(c.arg(0))
 
 cdef T acosh_d(Ctx c):
-    cdef T x = c.arg(0)
-    return div(rsqrt(sub_s(x, 1.0)), sqrt(sub_s(x, -1.0)))
+    return acosh_slope(c.arg(0))
+
+cdef T acosh_slope_d(Ctx c):
+    """-x / (x**2 - 1)**(3/2)"""
+    return neg(asin_slope_d(c))
 
 cdef T atanh_d(Ctx c):
-    return band(c.arg(0))
+    return atanh_slope(c.arg(0))
+
+cdef T atanh_slope_d(Ctx c):
+    """2 x / (1 - x**2)**2"""
+    cdef T y = c.out()
+    return mul(mul_s(absorb_mul(y, c.arg(0)), 2.0), y)
 
 
-# ---- error and gamma functions -----------------------------------------------------------------------------------------
+# ---- error and gamma functions -------------------------------------------------------------------------------------
 
 cdef T gaussian(T x, double scale):
     return mul_s(exp(neg(square(x))), scale)
@@ -217,17 +244,22 @@ derivative(Op.SIN, 0, sin_d, X0)
 derivative(Op.COS, 0, cos_d, X0)
 derivative(Op.TAN, 0, tan_d, X0 | OUT)
 derivative(Op.ASIN, 0, asin_d, X0)
+derivative(Op.ASIN_SLOPE, 0, asin_slope_d, X0 | OUT)
 derivative(Op.ACOS, 0, acos_d, X0)
 derivative(Op.ATAN, 0, atan_d, X0)
 derivative(Op.ATAN2, 0, atan2_y, X0 | X1)
 derivative(Op.ATAN2, 1, atan2_x, X0 | X1)
+derivative(Op.INVERSION, 0, inversion_x, X0 | X1 | OUT)
+derivative(Op.INVERSION, 1, inversion_y, X0 | X1 | OUT)
 derivative(Op.SINH, 0, sinh_d, X0)
 derivative(Op.COSH, 0, cosh_d, X0)
 derivative(Op.TANH, 0, tanh_d, X0)
 derivative(Op.SECH2, 0, sech2_d, X0 | OUT)
 derivative(Op.ASINH, 0, asinh_d, X0)
 derivative(Op.ACOSH, 0, acosh_d, X0)
+derivative(Op.ACOSH_SLOPE, 0, acosh_slope_d, X0 | OUT)
 derivative(Op.ATANH, 0, atanh_d, X0)
+derivative(Op.ATANH_SLOPE, 0, atanh_slope_d, X0 | OUT)
 derivative(Op.ERF, 0, erf_d, X0)
 derivative(Op.ERFC, 0, erfc_d, X0)
 derivative(Op.LGAMMA, 0, lgamma_d, X0)
