@@ -19,6 +19,7 @@ DIRECTIVES = {
     "wraparound": False,
     "initializedcheck": DEBUG,
     "cdivision": True,
+    "allow_none_for_extension_args": False,
     "embedsignature": True,
     "embedsignature.format": "python",
 }

@@ -65,6 +65,7 @@ ROWS = (
     (Op.CONTRACT, 2, "same", None, 0),
     (Op.UNREDUCE, 1, "same", None, LINEAR), (Op.LINEAR_SCAN, 2, "same", None, 0), (Op.SHIFT, 1, "same", None, LINEAR),
     (Op.CUSTOM, -1, "same", None, 0), (Op.CUSTOM_OUTPUT, 1, "same", None, 0),
+    (Op.LAZY, 0, "same", None, 0),
 )
 
 
@@ -73,7 +74,7 @@ cdef int float_for(int dtype) noexcept:
     return dtype if dtype >= D_F32 else (D_F32 if dtype in (D_BOOL, D_I8, D_U8, D_I16, D_U16) else D_F64)
 
 
-def _fill_row(op, int n_in, str kind, str loops, int flags):
+def _fill_row(op, int n_in, str kind, str loops or None, int flags):
     cdef OpDef *d = &ops[op]
     cdef int t
     d.id = op
