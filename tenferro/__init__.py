@@ -8,7 +8,9 @@ import os
 import numpy as _np
 
 from . import errors
+from ._checkpoint import checkpoint
 from ._core.caches import AdContext, CacheLimits, CacheStats
+from ._core import extension as _extension  # noqa: F401  (installs itself into EagerRuntime)
 from ._core.custom import custom_op
 from ._core.derivative import Gradients
 from ._core.eager import EagerTensor
@@ -45,8 +47,8 @@ bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
-           "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors", "get_include",
-           "grad", "hessian", "hvp", "jacobian", "jvp", "no_grad", "session", "set_default_engine", "stop_gradient",
+           "ExecutionEngine", "Gradients", "Tensor", "checkpoint", "constant", "custom_op", "default_engine", "default_runtime", "errors",
+           "get_include", "grad", "hessian", "hvp", "jacobian", "jvp", "no_grad", "session", "set_default_engine", "stop_gradient",
            "value_and_grad", "variable", "vjp", *_creation, *_PUBLIC]
 
 
