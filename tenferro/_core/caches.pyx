@@ -37,8 +37,6 @@ cdef class CacheLimits:
     ValidationError
         A limit is not positive.
     """
-    cdef readonly Py_ssize_t max_entries
-    cdef readonly Py_ssize_t max_retained_bytes
 
     def __init__(self, max_entries=256, max_retained_bytes=64 << 20):
         self.max_entries = positive(max_entries, "max_entries")
@@ -60,27 +58,98 @@ cdef class CacheLimits:
         return CacheLimits, (self.max_entries, self.max_retained_bytes)
 
 
+cdef class CacheEntry:
+    """One cached object."""
+
+
 cdef class DerivativeCache:
-    """Limits and counters of a cache of derivative programs."""
-    cdef CacheLimits limits
-    cdef Py_ssize_t hits, misses, evictions, clears
+    """Objects under keys that need not be unique; the least recently used go first."""
 
     def __cinit__(self):
         self.limits = CacheLimits()
+        self.buckets = {}
+
+    cdef bint seen_before(self, unsigned long long key) noexcept:
+        """Whether a structure was differentiated before and may be kept; the record of keys is bounded and may forget."""
+        cdef unsigned long long *place = &self.seen[key % 1024]
+        if place[0] == key:
+            return self.rejected[key % 1024] != key
+        place[0] = key
+        return False
+
+    cdef int reject(self, unsigned long long key) noexcept:
+        self.rejected[key % 1024] = key
+        return 0
+
+    cdef int forget(self) noexcept:
+        """Empty the record of keys."""
+        for i in range(1024):
+            self.seen[i] = 0
+            self.rejected[i] = 0
+        return 0
+
+    cdef int touch(self, CacheEntry e) except -1:
+        self.clock += 1
+        e.stamp = self.clock
+        self.hits += 1
+        return 0
+
+    cdef bint add(self, object key, object value, Py_ssize_t nbytes) except -1:
+        """Keep an object; False if it exceeds the limit by itself."""
+        cdef CacheEntry e
+        if nbytes > self.limits.max_retained_bytes:
+            return False
+        e = CacheEntry()
+        e.key = key
+        e.value = value
+        e.nbytes = nbytes
+        self.clock += 1
+        e.stamp = self.clock
+        self.buckets.setdefault(key, []).append(e)
+        self.entries += 1
+        self.nbytes += nbytes
+        self.trim()
+        return True
+
+    cdef int trim(self) except -1:
+        """Evict until the limits hold."""
+        cdef CacheEntry e, oldest
+        while self.entries > self.limits.max_entries or self.nbytes > self.limits.max_retained_bytes:
+            oldest = None
+            for bucket in self.buckets.values():
+                for e in bucket:
+                    if oldest is None or e.stamp < oldest.stamp:
+                        oldest = e
+            self.remove(oldest)
+            self.evictions += 1
+        return 0
+
+    cdef int remove(self, CacheEntry e) except -1:
+        cdef list bucket = self.buckets[e.key]
+        bucket.remove(e)
+        if not bucket:
+            del self.buckets[e.key]
+        self.entries -= 1
+        self.nbytes -= e.nbytes
+        return 0
 
     cdef object stats(self):
-        return CacheStats(0, 0, self.hits, self.misses, self.evictions, self.clears)
+        return CacheStats(self.entries, self.nbytes, self.hits, self.misses, self.evictions, self.clears)
 
     cdef int clear(self) except -1:
         self.clears += 1
-        return 0
+        self.buckets = {}
+        self.entries = 0
+        self.nbytes = 0
+        return self.forget()
 
     cdef int limit(self, object limits) except -1:
         if not isinstance(limits, CacheLimits):
             raise ValidationError(f"cache limits are given as CacheLimits(...), not {type(limits).__name__}",
                                   argument="limits")
         self.limits = limits
-        return 0
+        self.forget()
+        return self.trim()
 
 
 cdef class AdContext:
@@ -97,9 +166,6 @@ cdef class AdContext:
     ValidationError
         A family is registered twice, or its id is malformed.
     """
-    cdef dict rules_
-    cdef DerivativeCache transforms
-    cdef object __weakref__
 
     def __init__(self, rules=()):
         self.rules_ = {}

@@ -5,8 +5,8 @@ from .eager cimport EagerTensor, alias, apply2, as_operand, check, computed_in, 
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, node_drop
 from .optable cimport Op, dtype_object
+from .reuse cimport FORWARD, REVERSE, derive, derive_backward
 from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session, thread_state
-from .sweep cimport Sweep, breathe, forward, reverse, settled, start
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
 
@@ -78,37 +78,13 @@ cdef Gradients run_backward(EagerTensor y, EagerTensor seed):
     cdef Node *root = y.node
     root.refs += 1                      # other code may rebind the handle meanwhile
     try:
-        return sweep_from(root, y.rt, seed)
+        leaves, grads = derive_backward(y.rt, root, seed)
+        return commit(y.rt, leaves, grads)
     finally:
         node_drop(root)
 
 
-cdef Gradients sweep_from(Node *root, EagerRuntime rt, EagerTensor seed):
-    cdef Sweep s = start(rt, False)
-    cdef Py_ssize_t slot, k
-    cdef Node *n
-    cdef EagerTensor g
-    cdef list grads = [], leaves = []
-    cdef Py_ssize_t beat = 0
-    s.accumulate(s.visit(root), seed)
-    while s.heap_n:
-        slot = s.pop()
-        n = s.items[slot].node
-        g = s.take(slot)
-        if g is None:
-            continue
-        if n.flags & IS_LEAF:
-            leaves.append(slot)
-            g = settled(g)
-            grads.append(g if (<PyObject *> g).ob_refcnt == 1 else alias(g, NULL))
-            continue
-        beat += 1
-        breathe(beat, g.v.meta.size)
-        s.pull_back(n, g, False)
-    return commit(s, leaves, grads)
-
-
-cdef Gradients commit(Sweep s, list leaves, list grads):
+cdef Gradients commit(EagerRuntime rt, list leaves, list grads):
     """Add to the gradient slots; nothing is changed before all that can fail is done."""
     cdef Gradients out = Gradients.__new__(Gradients)
     cdef Leaf *f
@@ -118,20 +94,20 @@ cdef Gradients commit(Sweep s, list leaves, list grads):
     cdef bint again = True
     out.items_ = {}
     for i in range(n):
-        f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
-        out.items_[<size_t> f] = (leaf_handle(f, s.rt), grads[i])
+        f = <Leaf *> <size_t> leaves[i]
+        out.items_[<size_t> f] = (leaf_handle(f, rt), grads[i])
     while again:                        # a kernel may give up the GIL, and another thread commit meanwhile
         again = False
         for i in range(n):
-            f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
+            f = <Leaf *> <size_t> leaves[i]
             if totals[i] is None or changed(f, <EagerTensor> olds[i]):
-                olds[i] = slot_tensor(f, s.rt)
+                olds[i] = slot_tensor(f, rt)
                 totals[i] = grads[i]
                 if olds[i] is not None:
                     totals[i] = apply2(Op.ADD, <EagerTensor> olds[i], <EagerTensor> grads[i])
                     again = True
     for i in range(n):
-        f = <Leaf *> s.items[<Py_ssize_t> leaves[i]].node
+        f = <Leaf *> <size_t> leaves[i]
         total = <EagerTensor> totals[i]
         value_drop(&f.grad)
         value_copy(&f.grad, &total.v)
@@ -250,7 +226,7 @@ cdef object run_vjp(EagerRuntime rt, object output, object wrt, object cotangent
         cs = all_matching(cotangent, ys, "cotangent")
     b = Borrowed(rt, engine)
     try:
-        found = reverse(start(rt, thread_state().no_grad == 0), ys, xs, cs)
+        found = derive(REVERSE, rt, ys, xs, cs)
     finally:
         b.end()
     if not optional:
@@ -264,7 +240,7 @@ cdef object run_jvp(EagerRuntime rt, object output, object wrt, object tangent, 
     ts = all_matching(tangent, xs, "tangent")
     b = Borrowed(rt, engine)
     try:
-        found = forward(start(rt, thread_state().no_grad == 0), ys, xs, ts)
+        found = derive(FORWARD, rt, ys, xs, ts)
     finally:
         b.end()
     if not optional:

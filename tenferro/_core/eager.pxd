@@ -42,6 +42,11 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype)              # not record
 cdef EagerTensor cast(EagerTensor x, int dtype)                     # recorded; x itself if it has the dtype
 cdef EagerTensor binary(int op, object a, object b)
 cdef EagerTensor unary(int op, object x)
+cdef object operator(int op, object a, object b)                    # NotImplemented for foreign operands
+cdef object power(object a, object b)
+cdef bint is_array_like(object x)
+cdef void drop_handle(EagerTensor x) noexcept                       # takes a handle off its leaf's list
+cdef int retire(EagerTensor t) except -1                            # keeps t until no operation can be reading its value
 cdef EagerTensor weak_scalar(object x, int dtype)                   # None if x is no Python scalar; without a runtime
 
 cdef class Watcher:
@@ -52,6 +57,7 @@ cdef class Watcher:
 
 cdef int watch(Watcher w) except -1
 cdef int unwatch(Watcher w) except -1
+cdef bint watched_by_others() noexcept                              # somebody looks at every operation
 
 ctypedef struct Hooks:              # operators whose operations live in modules above this one
     PyObject *getitem
@@ -65,4 +71,6 @@ ctypedef struct Hooks:              # operators whose operations live in modules
     bint (*to_bool)(EagerTensor) except -1
     bint (*contains)(EagerTensor, object) except -1
     int (*export_buffer)(EagerTensor, Py_buffer *, int) except -1
+    object (*update)(EagerTensor, int, object)
+    int (*set_item)(EagerTensor, object, object) except -1
 cdef Hooks hooks

@@ -158,15 +158,44 @@ cdef int misplaced(int op, ExecutionEngine engine, const Value *v) except -1:
                          "session.constant_from_host or to_tensor", expected=engine.space, actual=v.buf.space)
 
 
+# Handles can be rebound while a kernel that has given up the GIL reads their old values. Those are kept until every operation
+# that had begun by then has ended: operations are counted in two epochs, which take turns when the older one has run out.
+ctypedef int (*quiet_kernel_t)(PyObject *, int, const Value *, int, Value *, const Params *) noexcept
+ctypedef int (*watched_t)(ExecutionEngine, int, EagerRuntime, const Value *, int, Value *, const Params *) noexcept
+cdef Py_ssize_t running[2]
+cdef int epoch = 0
+cdef list retired = [], retired_before = []
+
+
+cdef int retire(EagerTensor t) except -1:
+    global epoch, retired, retired_before
+    cdef list done
+    if running[0] == 0 and running[1] == 0:
+        if retired or retired_before:
+            done = retired + retired_before
+            retired, retired_before = [], []
+        return 0
+    retired.append(t)
+    if running[1 - epoch] == 0:
+        done, retired_before, retired = retired_before, retired, []
+        epoch = 1 - epoch
+    return 0
+
+
 cdef inline int execute(int op, EagerRuntime rt, const Value *ins, int n, Value *out, const Params *p) except -1:
     cdef ExecutionEngine engine = engine_for(rt)
     cdef int i
     for i in range(n):
         if ins[i].buf.space != engine.space:
             misplaced(op, engine, &ins[i])
+    cdef int now = epoch, status
+    running[now] += 1
     if watching:
-        return watched(engine, op, rt, ins, n, out, p)
-    return engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
+        status = (<watched_t> watched)(engine, op, rt, ins, n, out, p)
+    else:
+        status = (<quiet_kernel_t> engine.kernels[op])(<PyObject *> engine, op, ins, n, out, p)
+    running[now] -= 1
+    return status
 
 
 cdef bint watching = False
@@ -195,6 +224,10 @@ cdef int unwatch(Watcher w) except -1:
     watchers = tuple([v for v in watchers if v is not w])
     watching = len(watchers) > 0
     return 0
+
+
+cdef bint watched_by_others() noexcept:
+    return watching
 
 
 cdef int watched(ExecutionEngine engine, int op, EagerRuntime rt, const Value *ins, int n, Value *out,
@@ -779,12 +812,44 @@ cdef class EagerTensor:
     def __invert__(self):
         return apply1(Op.LOGICAL_NOT, as_bool(self))
 
+    def __iadd__(self, other):
+        return hooks.update(self, Op.ADD, other)
+
+    def __isub__(self, other):
+        return hooks.update(self, Op.SUB, other)
+
+    def __imul__(self, other):
+        return hooks.update(self, Op.MUL, other)
+
+    def __itruediv__(self, other):
+        return hooks.update(self, Op.DIV, other)
+
+    def __ifloordiv__(self, other):
+        return hooks.update(self, Op.FLOOR_DIV, other)
+
+    def __imod__(self, other):
+        return hooks.update(self, Op.REM, other)
+
+    def __ipow__(self, other):
+        return hooks.update(self, Op.POW, other)
+
+    def __imatmul__(self, other):
+        return hooks.update(self, Op.CONTRACT, other)
+
+    def __iand__(self, other):
+        return hooks.update(self, Op.LOGICAL_AND, as_bool(other))
+
+    def __ior__(self, other):
+        return hooks.update(self, Op.LOGICAL_OR, as_bool(other))
+
+    def __ixor__(self, other):
+        return hooks.update(self, Op.LOGICAL_XOR, as_bool(other))
+
     def __neg__(self):
         return apply1(Op.NEG, self)
 
     def __pos__(self):
-        check(self)
-        return alias(self, node_ref(self))
+        return same(self)
 
     def __abs__(self):
         return apply1(Op.ABS, self)
@@ -813,6 +878,9 @@ cdef class EagerTensor:
     def __getitem__(self, index):
         check(self)
         return (<object> hooks.getitem)(self, index)
+
+    def __setitem__(self, index, value):
+        hooks.set_item(self, index, value)
 
     def __len__(self):
         check(self)
@@ -893,6 +961,12 @@ cdef class EagerTensor:
         """Identity of the runtime."""
         check(self)
         return self.rt.id
+
+
+cdef EagerTensor same(EagerTensor x):
+    """A tensor of its own with the value of x."""
+    check(x)
+    return emit_view(Op.ALIAS, x, NULL, meta_ref(x.v.meta), x.v.data)
 
 
 cdef object as_bool(object x):

@@ -7,6 +7,10 @@ from .optable cimport OpDef
 cdef enum:              # Node.flags
     IS_LEAF = 1
     CAPTURED = 2        # recorded by capture_trace only
+    IS_LAZY = 4         # result of a derivative program, recorded in full only when it is differentiated
+    HOOKED = 8          # functions look at its cotangent
+
+cdef dict hooked        # address of a hooked node -> the list of its functions
 
 ctypedef struct Node:
     Py_ssize_t refs
@@ -35,6 +39,7 @@ cdef Node *node_new(OpDef *op, int n_in, int n_saved) except NULL
 cdef Leaf *leaf_new(const Value *value) except NULL
 cdef void node_kill(Node *n) noexcept
 cdef unsigned long long recorded() noexcept
+cdef unsigned long long reserve(unsigned long long n) noexcept      # first of n places in the order of recording
 
 cdef inline unsigned int mix(unsigned int h, unsigned int x) noexcept:
     return h * <unsigned int> 2654435761U + x

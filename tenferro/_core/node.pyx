@@ -5,6 +5,7 @@ from .optable cimport ops, Op
 cdef unsigned long long counter = 0
 cdef Node *dying = NULL
 cdef bint tearing = False
+hooked = {}
 
 
 cdef inline size_t node_bytes(int n_in, int n_saved) noexcept:
@@ -13,6 +14,12 @@ cdef inline size_t node_bytes(int n_in, int n_saved) noexcept:
 
 cdef unsigned long long recorded() noexcept:
     return counter
+
+
+cdef unsigned long long reserve(unsigned long long n) noexcept:
+    global counter
+    counter += n
+    return counter - n + 1
 
 
 cdef Node *node_new(OpDef *op, int n_in, int n_saved) except NULL:
@@ -68,6 +75,8 @@ cdef void free_node(Node *n) noexcept:
     cdef Value *v = saved_values(n)
     cdef Node *p
     cdef int i
+    if n.flags & HOOKED:
+        hooks = hooked.pop(<size_t> n, None)
     if n.flags & IS_LEAF:
         f = <Leaf *> n
         if f.prev != NULL:

@@ -30,6 +30,7 @@ cpdef enum Op:
     UNREDUCE, LINEAR_SCAN, SHIFT
     # operations that bring their own rules
     CUSTOM, CUSTOM_OUTPUT
+    LAZY
     N_OPS
 
 cdef enum:              # OpDef.flags

@@ -13,6 +13,7 @@ cdef class Ctx:
     cdef bint traced            # saved values carry their nodes, so that what a rule computes is recorded
     cdef int i                  # the argument for which a cotangent is asked, or whose tangent is given
     cdef list tangents          # of all inputs of a custom operation, whose rule takes them together
+    cdef dict copies            # while a program is being made: private copies of constants that the library shares
     cdef dict pending           # what a custom operation's rule has given or been given beside the value at hand
 
     cdef EagerTensor arg(self, int k)       # value of input k

@@ -2,7 +2,9 @@
 
 cimport cython
 
-from .eager cimport alias, apply1, apply2, wrap
+from libc.string cimport memcpy
+
+from .eager cimport alias, apply1, apply2, fresh, wrap
 from .memory cimport *
 from .node cimport saved_value
 from .optable cimport LINEAR, Op, POLES, ZERO, op_name, ops
@@ -23,6 +25,8 @@ cdef class Ctx:
             edge = self.node.ins[k]
             if edge != NULL:
                 edge.refs += 1
+        if self.copies is not None and v.buf.flags & SHARED:
+            make_private(self.copies, self.node, 1 << k, &v)
         return wrap(self.rt, &v, edge)
 
     cdef EagerTensor out(self):
@@ -37,6 +41,18 @@ cdef class Ctx:
 
     cdef Py_ssize_t *params(self):
         return self.node.params.v
+
+
+cdef int make_private(dict copies, Node *n, int bit, Value *v) except -1:
+    """A saved constant that the library shares looks like the same constant inside a rule: give it memory of its own."""
+    cdef EagerTensor c = copies.get((<size_t> n, bit))
+    if c is None:
+        c = fresh(None, meta_ref(v.meta))
+        memcpy(c.v.data, v.data, v.meta.itemsize)
+        copies[(<size_t> n, bit)] = c
+    value_drop(v)
+    value_copy(v, &c.v)
+    return 0
 
 
 cdef int rule(int op, int arg, rule_t vjp, rule_t jvp, int needs) except -1:

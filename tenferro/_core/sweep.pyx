@@ -13,15 +13,38 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from .eager cimport alias, apply1, apply2, cast, emit1, fresh
+from .eager cimport alias, apply1, apply2, cast, emit1, fresh, watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
-from .node cimport IS_LEAF
+from .gradient_hooks cimport hooked_cotangent
+from .node cimport HOOKED, IS_LAZY, IS_LEAF
 from .optable cimport Op
 from .rule cimport apply_jvp, apply_vjp
 from .state cimport engine_for, thread_state
 from tenferro._ops.reduce cimport sum_to
 from tenferro._ops.structure cimport broadcast_like
+
+cdef Node *(*recorded_node)(Node *) except NULL     # what stands for a lazy node, see reuse.pyx
+cdef Node *(*known_node)(Node *) noexcept
+
+
+cdef int lazy_hooks(Node *(*recorded)(Node *) except NULL, Node *(*known)(Node *) noexcept) except -1:
+    global recorded_node, known_node
+    recorded_node = recorded
+    known_node = known
+    return 0
+
+
+cdef extern from *:
+    """
+    static _Thread_local void *tf_rule_node = NULL;
+    """
+    Node *rule_node "tf_rule_node"
+
+
+cdef Node *node_at_hand() noexcept:
+    return rule_node
+
 
 cdef unsigned int last_id = 0
 cdef bint marking = False
@@ -122,6 +145,10 @@ cdef class Sweep:
 
     cdef Py_ssize_t find(self, Node *p):
         """Place of a node in this sweep, or -1."""
+        if p.flags & IS_LAZY:
+            p = known_node(p)
+            if p == NULL:
+                return -1
         if self.id:
             if p.sweep == self.id and p.slot < self.n and self.items[p.slot].node == p:
                 return p.slot
@@ -130,8 +157,11 @@ cdef class Sweep:
 
     cdef Py_ssize_t visit(self, Node *p) except -1:
         """Place of a node; queued if it is new."""
-        cdef Py_ssize_t slot = self.find(p), k, up
+        cdef Py_ssize_t slot, k, up
         cdef void *grown
+        if p.flags & IS_LAZY:
+            p = recorded_node(p)
+        slot = self.find(p)
         if slot >= 0:
             return slot
         slot = self.n
@@ -197,6 +227,13 @@ cdef class Sweep:
         Py_DECREF(t)
         return t
 
+    cdef int put(self, Py_ssize_t slot, EagerTensor c) except -1:
+        """Give a node another value."""
+        self.take(slot)
+        Py_INCREF(c)
+        self.items[slot].value = <PyObject *> c
+        return 0
+
     cdef int accumulate(self, Py_ssize_t slot, EagerTensor c) except -1:
         """Add to a node's value, in place when its memory is this sweep's alone."""
         cdef EagerTensor have
@@ -207,7 +244,7 @@ cdef class Sweep:
             Py_INCREF(c)
             self.items[slot].value = <PyObject *> c
             return 0
-        if (v.ob_refcnt == 1 and (<EagerTensor> v).node == NULL and c.node == NULL and (<EagerTensor> v).v.buf.refs == 1
+        if (not self.pure and v.ob_refcnt == 1 and (<EagerTensor> v).node == NULL and c.node == NULL and (<EagerTensor> v).v.buf.refs == 1
                 and (<EagerTensor> v).v.buf.owner == NULL and (<EagerTensor> v).v.meta.flags & DENSE
                 and (<EagerTensor> v).v.meta.dtype == c.v.meta.dtype and same_layout((<EagerTensor> v).v.meta, c.v.meta)):
             have = <EagerTensor> v
@@ -248,9 +285,27 @@ cdef class Sweep:
                 continue
             ctx.node = n
             ctx.i = i
+            if self.watched:
+                self.hand_on_watched(slot, g)
+                continue
             c = apply_vjp(ctx, g)
             if c is not None:
                 self.accumulate(slot, conform(c, p.meta))
+        return 0
+
+    cdef int hand_on_watched(self, Py_ssize_t slot, EagerTensor g) except -1:
+        """One step of `pull_back`, while watchers may ask which node it belongs to."""
+        cdef Node *before = rule_node
+        cdef Node *p = self.ctx.node.ins[self.ctx.i]
+        cdef EagerTensor c
+        global rule_node
+        rule_node = self.ctx.node
+        try:
+            c = apply_vjp(self.ctx, g)
+            if c is not None:
+                self.accumulate(slot, conform(c, p.meta))
+        finally:
+            rule_node = before
         return 0
 
     cdef int collect(self, list outputs, list targets) except -1:
@@ -313,7 +368,44 @@ cdef Sweep start(EagerRuntime rt, bint traced):
     s.ctx = Ctx.__new__(Ctx)
     s.ctx.rt = rt
     s.ctx.traced = traced
+    s.watched = s.pure = watched_by_others()
     return s
+
+
+cdef EagerTensor watched_jvp(Ctx ctx, EagerTensor t):
+    global rule_node
+    cdef Node *before = rule_node
+    rule_node = ctx.node
+    try:
+        return apply_jvp(ctx, t)
+    finally:
+        rule_node = before
+
+
+cdef tuple backward(Sweep s, Node *root, EagerTensor seed):
+    """Addresses of all leaves that the root leads to, and their cotangents."""
+    cdef Py_ssize_t slot, beat = 0
+    cdef Node *n
+    cdef EagerTensor g
+    cdef list grads = [], leaves = []
+    s.accumulate(s.visit(root), seed)
+    while s.heap_n:
+        slot = s.pop()
+        n = s.items[slot].node
+        g = s.take(slot)
+        if g is None:
+            continue
+        if n.flags & HOOKED:
+            g = hooked_cotangent(n, g, s.ctx.traced)
+        if n.flags & IS_LEAF:
+            leaves.append(<size_t> n)
+            g = settled(g)
+            grads.append(g if (<PyObject *> g).ob_refcnt == 1 else alias(g, NULL))
+            continue
+        beat += 1
+        breathe(beat, g.v.meta.size)
+        s.pull_back(n, g, False)
+    return leaves, grads
 
 
 cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
@@ -336,6 +428,10 @@ cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
         if not s.items[i].active or s.items[i].value == NULL:
             continue
         g = <EagerTensor> s.items[i].value if s.items[i].active == 2 else s.take(i)
+        if n.flags & HOOKED:
+            g = hooked_cotangent(n, g, s.ctx.traced)
+            if s.items[i].active == 2:
+                s.put(i, g)
         if n.n_in:
             breathe(i, g.v.meta.size)
             s.pull_back(n, g, True)
@@ -380,7 +476,8 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
                 continue
             ctx.node = n
             ctx.i = k
-            t = apply_jvp(ctx, <EagerTensor> s.items[slot].value)
+            t = <EagerTensor> s.items[slot].value
+            t = watched_jvp(ctx, t) if s.watched else apply_jvp(ctx, t)
             if t is not None:
                 total = t if total is None else apply2(Op.ADD, total, t)
         if total is not None:

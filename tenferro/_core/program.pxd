@@ -1,0 +1,78 @@
+"""Derivatives as straight-line programs."""
+
+from .abi cimport *
+from .eager cimport EagerTensor, Watcher
+from .node cimport Node
+from .optable cimport OpDef
+from .state cimport EagerRuntime
+from .sweep cimport Sweep
+
+ctypedef struct Expected:       # what a node of a fitting trace must be
+    OpDef *op
+    Params *params
+    Meta *meta
+    int n_in
+    int saved
+    int children                # where the places of its inputs start in Program.ints
+
+ctypedef struct Input:          # a saved value
+    int node
+    int place                   # among the node's saved values
+    int reg
+    int same_as                 # an earlier input over the same memory, or -1
+    Meta *meta
+
+ctypedef struct Step:
+    int op
+    int n_in
+    int args                    # where its registers start in Program.ints
+    int out
+    int reuse                   # a dying register whose memory may take the result, or -1
+    int n_drops
+    int drops                   # where the registers that die here start in Program.ints
+    int view
+    Py_ssize_t offset           # of a view's data
+    Params *params
+    Meta *meta                  # of the result
+
+cdef class Program:
+    cdef Expected *nodes
+    cdef Input *inputs
+    cdef Step *steps
+    cdef int *ints
+    cdef char *owned            # per register: whether a step fills it
+    cdef int n_nodes, n_inputs, n_steps, n_ints, n_regs, n_constants
+    cdef list seeds             # tensors with the layouts of the seeds; their registers come first
+    cdef list constants         # tensors; their registers come next
+    cdef list roots, targets    # places of the outputs and of the targets; -1 is none
+    cdef list results           # registers; NONE, ZEROS
+    cdef list leaves            # places of the leaves whose gradients the results are
+    cdef list seeds_tracked
+    cdef list tracked           # per result: whether it depends on tracked values
+    cdef readonly Py_ssize_t nbytes
+    cdef bint bounded           # nodes older than all targets are left out
+    cdef bint expanded          # a result was differentiated again: better recorded at once
+
+    cdef bint fits(self, Node **nodes, unsigned int mark, list outputs, list targets, list seeds)
+
+
+cdef class Prepared:
+    """A program bound to the kernels of an engine."""
+    cdef readonly Program program
+    cdef kernel_t *kernels
+    cdef kernel_t *table
+    cdef readonly Py_ssize_t nbytes
+
+    cdef list run(self, Node **nodes, EagerRuntime rt, list seeds)
+    cdef int execute(self, Value *regs, object engine) except -1
+
+cdef Prepared prepare(Program p, object engine)
+
+cdef class Tracer(Watcher):
+    cdef unsigned long thread
+    cdef list log               # (operation, inputs, output, parameters, whether it is a view)
+    cdef dict copies            # Ctx.copies of the sweep
+
+    cdef int end(self) except -1
+
+cdef Program build(Sweep s, list outputs, list targets, list seeds, list results, Tracer tracer, bint bounded)

@@ -1,0 +1,337 @@
+"""Derivatives of structures that return: run from a program, or swept and made into one.
+
+The first time a structure is differentiated its rules run directly and only its hash is kept. The second time the sweep is
+watched and becomes a program (AD-transform cache, shared through an AdContext), bound to the kernels of the engine (prepared
+derivative, of one runtime). From the third time on no rule is called. A hit is confirmed node by node.
+
+A gradient that could be differentiated again is then not recorded operation by operation: its node remembers what was asked
+for, and is replaced by the recorded sweep when a sweep reaches it. A structure to which that happens is recorded at once the
+next time.
+"""
+
+from .caches cimport CacheEntry, DerivativeCache, prepared, transforms
+from .eager cimport watched_by_others
+from .engine cimport ExecutionEngine
+from .memory cimport *
+from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_drop, node_new, reserve, saved_values
+from .optable cimport Op, ops
+from .program cimport Prepared, Tracer, build, prepare
+from .state cimport engine_for, thread_state
+from .sweep cimport Sweep, backward, forward, held, lazy_hooks, reverse, start, zeros_of
+
+from libc.string cimport memcpy
+
+cdef enum:
+    LONGEST = 100_000                   # nodes of a structure worth a program
+    ROOM = 1 << 30                      # places in the order of recording that a later recording may need
+
+
+cdef unsigned long long key_of(int kind, bint traced, list outputs, list targets, list seeds) noexcept:
+    cdef unsigned int a = kind * 2 + traced, b = 0
+    cdef EagerTensor t
+    for t in outputs:
+        a = mix(a, t.node.hash if t.node != NULL else 7)
+    for t in targets:
+        b = mix(b, t.node.hash if t.node != NULL else 7)
+    for t in seeds:
+        b = mix(b, t.node != NULL)
+    return (<unsigned long long> a << 32 | b) + 1
+
+
+cdef list direct(Sweep s, int kind, list outputs, list targets, list seeds):
+    return reverse(s, outputs, targets, seeds) if kind == REVERSE else forward(s, outputs, targets, seeds)
+
+
+cdef int missed(EagerRuntime rt) except -1:
+    cdef DerivativeCache cache = prepared(rt)
+    cache.misses += 1
+    return 0
+
+
+cdef Prepared prepared_for(EagerRuntime rt, Program p):
+    """The program bound to the kernels of the current engine."""
+    cdef DerivativeCache cache = prepared(rt)
+    cdef ExecutionEngine engine = engine_for(rt)
+    cdef CacheEntry e
+    cdef Prepared q
+    for e in cache.buckets.get(p, ()):
+        q = <Prepared> e.value
+        if q.table == engine.kernels:
+            cache.touch(e)
+            return q
+    cache.misses += 1
+    q = prepare(p, engine)
+    cache.add(p, q, q.nbytes)
+    return q
+
+
+cdef Program find(DerivativeCache cache, unsigned long long key, Node ***nodes, list outputs, list targets, list seeds):
+    """A cached program that fits, with the nodes of this trace at its places (to be freed); None if there is none."""
+    cdef CacheEntry e
+    cdef Program p
+    cdef Sweep s
+    for e in cache.buckets.get(key, ()):
+        p = <Program> e.value
+        s = start(None, False)
+        if s.id == 0:
+            return None
+        nodes[0] = <Node **> block_alloc(max(1, p.n_nodes) * sizeof(Node *))
+        if nodes[0] == NULL:
+            raise MemoryError
+        if p.fits(nodes[0], s.id, outputs, targets, seeds):
+            cache.touch(e)
+            return p
+        block_free(nodes[0], max(1, p.n_nodes) * sizeof(Node *))
+    return None
+
+
+cdef EagerTensor own_memory(EagerTensor t):
+    """The same tensor over memory that nothing else refers to, so that its value is recognised."""
+    cdef EagerTensor u = EagerTensor.__new__(EagerTensor)
+    u.rt = t.rt
+    if t.v.meta.flags & DENSE:
+        value_alloc(&u.v, meta_ref(t.v.meta))
+        memcpy(u.v.data, t.v.data, t.v.meta.size * t.v.meta.itemsize)
+    else:
+        return None
+    if t.node != NULL:
+        t.node.refs += 1
+        u.node = t.node
+    return u
+
+
+cdef bint worth_keeping(Sweep s) noexcept:
+    cdef Py_ssize_t i
+    if s.n > LONGEST or s.id == 0:
+        return False
+    for i in range(s.n):
+        if s.items[i].node.op.id >= <int> Op.CUSTOM or s.items[i].node.flags & HOOKED:
+            return False                # its rule is somebody's Python function
+    return True
+
+
+cdef list capture(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
+                  list seeds):
+    """Sweep under observation, and keep the program."""
+    cdef Sweep s
+    cdef Tracer tracer
+    cdef Program p = None
+    cdef list found, own = [own_memory(t) for t in seeds]
+    s = start(rt, thread_state().no_grad == 0)
+    if None in own:
+        return direct(s, kind, outputs, targets, seeds)
+    s.pure = True
+    s.ctx.copies = {}
+    tracer = Tracer()
+    tracer.copies = s.ctx.copies
+    try:
+        found = direct(s, kind, outputs, targets, own)
+    finally:
+        tracer.end()
+    if worth_keeping(s):
+        p = build(s, outputs, targets, own, found, tracer, True)
+    if not keep(cache, key, rt, p):
+        cache.reject(key)
+    return found
+
+
+cdef bint keep(DerivativeCache cache, unsigned long long key, EagerRuntime rt, Program p) except -1:
+    """Put a new program into both caches; False if it cannot be kept."""
+    cdef DerivativeCache bound = prepared(rt)
+    cdef Prepared q
+    if p is None or not cache.add(key, p, p.nbytes):
+        return False
+    q = prepare(p, engine_for(rt))
+    bound.add(p, q, q.nbytes)
+    return True
+
+
+cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list seeds):
+    cdef bint traced = thread_state().no_grad == 0
+    cdef DerivativeCache cache
+    cdef unsigned long long key
+    cdef Program p
+    cdef Prepared q
+    cdef Node **nodes = NULL
+    cdef list found, like = targets if kind == REVERSE else outputs
+    cdef int i
+    if watched_by_others():
+        return direct(start(rt, traced), kind, outputs, targets, seeds)
+    outputs = held(outputs)
+    key = key_of(kind, traced, outputs, targets, seeds)
+    cache = transforms(rt)
+    p = find(cache, key, &nodes, outputs, targets, seeds)
+    if p is None:
+        cache.misses += 1
+        missed(rt)
+        if cache.seen_before(key):
+            return capture(cache, key, kind, rt, outputs, targets, seeds)
+        return direct(start(rt, traced), kind, outputs, targets, seeds)
+    try:
+        if traced and p.expanded:
+            return direct(start(rt, True), kind, outputs, targets, seeds)
+        q = prepared_for(rt, p)
+        found = q.run(nodes, rt, seeds)
+    finally:
+        block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
+    for i in range(len(found)):
+        if found[i] is not None and (<EagerTensor> found[i]).v.meta == NULL:
+            found[i] = zeros_of(<EagerTensor> like[i])
+    if traced:
+        remember(kind, rt, outputs, targets, seeds, p, found)
+    return found
+
+
+cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
+    cdef EagerTensor y = EagerTensor.__new__(EagerTensor)
+    cdef DerivativeCache cache
+    cdef unsigned long long key
+    cdef list outputs, found, leaves, own
+    cdef Sweep s
+    cdef Tracer tracer
+    cdef Program p
+    cdef Node **nodes = NULL
+    cdef Node *n
+    y.rt = rt
+    y.node = root
+    root.refs += 1
+    if watched_by_others() or root.flags & (IS_LEAF | IS_LAZY):
+        return backward(start(rt, False), root, seed)
+    outputs = [y]
+    key = key_of(BACKWARD, False, outputs, [], [])
+    cache = transforms(rt)
+    p = find(cache, key, &nodes, outputs, [], [seed])
+    if p is not None:
+        try:
+            found = prepared_for(rt, p).run(nodes, rt, [seed])
+            leaves = [<size_t> nodes[<int> place] for place in p.leaves]
+        finally:
+            block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
+        return leaves, found
+    cache.misses += 1
+    missed(rt)
+    own = [own_memory(seed)]
+    if not cache.seen_before(key) or own[0] is None:
+        return backward(start(rt, False), root, seed)
+    s = start(rt, False)
+    s.pure = True
+    s.ctx.copies = {}
+    tracer = Tracer()
+    tracer.copies = s.ctx.copies
+    try:
+        leaves, found = backward(s, root, <EagerTensor> own[0])
+    finally:
+        tracer.end()
+    p = None
+    if worth_keeping(s):
+        s.sort()
+        p = build(s, outputs, [], own, found, tracer, False)
+        if p is not None:
+            p.leaves = [s.find(<Node *> <size_t> address) for address in leaves]
+    if not keep(cache, key, rt, p):
+        cache.reject(key)
+    return leaves, found
+
+
+# ---- gradients that are recorded when they are differentiated ----------------------------------------------------------
+
+cdef int remember(int kind, EagerRuntime rt, list outputs, list targets, list seeds, Program p, list found) except -1:
+    """Give the results that depend on tracked values a node that can be recorded in full later."""
+    cdef Unrecorded u = None
+    cdef EagerTensor t
+    cdef Node *n
+    cdef Buffer *owner
+    cdef int k
+    for k in range(len(found)):
+        t = <EagerTensor> found[k]
+        if t is None or not p.tracked[k]:
+            continue
+        if u is None:
+            u = Unrecorded()
+            u.kind, u.rt, u.outputs, u.targets, u.seeds = kind, rt, outputs, held(targets), held(seeds)
+            u.program = p
+            u.place = reserve(ROOM)
+        owner = buffer_wrap(u, NULL, 0, 0)
+        try:
+            n = node_new(&ops[<int> Op.LAZY], 0, 1)
+        except BaseException:
+            buffer_drop(owner)
+            raise
+        n.params = NULL
+        n.saved = 0
+        n.slot = 0
+        n.hash = mix(0, k)
+        n.flags = IS_LAZY
+        n.meta = meta_ref(t.v.meta)
+        saved_values(n)[0].meta = NULL
+        saved_values(n)[0].buf = owner
+        saved_values(n)[0].data = <char *> <size_t> k
+        t.node = n
+    return 0
+
+
+cdef Node *recorded_node(Node *n) except NULL:
+    """The node that stands for a lazy one; records the derivative now."""
+    cdef Unrecorded u
+    while n.flags & IS_LAZY:
+        u = <Unrecorded> saved_values(n)[0].buf.owner
+        if u.results is None:
+            u.expand()
+        n = (<EagerTensor> u.results[<int> <size_t> saved_values(n)[0].data]).node
+    return n
+
+
+cdef Node *known_node(Node *n) noexcept:
+    """The same, or NULL while it is not recorded."""
+    cdef Unrecorded u
+    while n != NULL and n.flags & IS_LAZY:
+        u = <Unrecorded> saved_values(n)[0].buf.owner
+        if u.results is None:
+            return NULL
+        n = (<EagerTensor> u.results[<int> <size_t> saved_values(n)[0].data]).node
+    return n
+
+
+cdef class Unrecorded:
+
+    cdef int expand(self) except -1:
+        """Sweep again, recording; the new nodes take the place in the order of recording that was reserved."""
+        cdef int before = thread_state().no_grad
+        cdef unsigned long long first = reserve(1)
+        self.program.expanded = True
+        thread_state().no_grad = 0
+        try:
+            results = direct(start(self.rt, True), self.kind, self.outputs, self.targets, self.seeds)
+        finally:
+            thread_state().no_grad = before
+        renumber(results, first, self.place)
+        self.results = results
+        self.outputs = self.targets = self.seeds = None
+        return 0
+
+
+cdef int renumber(list results, unsigned long long first, unsigned long long place) except -1:
+    """Move the nodes recorded since `first` to the reserved places, in their order."""
+    cdef dict new = {}
+    cdef list stack = []
+    cdef EagerTensor t
+    cdef Node *n
+    cdef int k
+    for t in results:
+        if t is not None and t.node != NULL:
+            stack.append(<size_t> t.node)
+    while stack:
+        address = stack.pop()
+        n = <Node *> <size_t> address
+        if n.seq <= first or address in new or n.flags & IS_LEAF:
+            continue
+        new[address] = n.seq
+        for k in range(n.n_in):
+            if n.ins[k] != NULL:
+                stack.append(<size_t> n.ins[k])
+    for i, address in enumerate(sorted(new, key=new.get)):
+        (<Node *> <size_t> address).seq = place + <unsigned long long> i
+    return 0
+
+
+lazy_hooks(recorded_node, known_node)
