@@ -5,6 +5,7 @@ import hypothesis.strategies as st
 import numpy as np
 
 import tenferro as tfr
+from tenferro._core import memory
 
 REAL_DTYPES = tuple(np.dtype(t) for t in ("f4", "f8"))
 COMPLEX_DTYPES = tuple(np.dtype(t) for t in ("c8", "c16"))
@@ -105,3 +106,9 @@ def shapes(max_dims=4, max_side=4, min_dims=0, min_side=0):
 def broadcastable_shapes(n=2, max_dims=4, max_side=4, min_side=0):
     """`n` shapes and that of their broadcast result: ``BroadcastableShapes(input_shapes, result_shape)``."""
     return hnp.mutually_broadcastable_shapes(num_shapes=n, max_dims=max_dims, min_side=min_side, max_side=max_side)
+
+
+def live():
+    """Blocks and bytes in use, not counting what the default runtime's caches of derivatives hold."""
+    tfr.default_runtime().clear_caches()
+    return memory.live()

@@ -8,11 +8,11 @@ import weakref
 import numpy as np
 import pytest
 from hypothesis import given
+import support
 from support import DIFF_DTYPES, layouts, sample, shapes
 
 import tenferro as tfr
 from tenferro import EagerRuntime, EagerTensor, Tensor, errors
-from tenferro._core import memory
 
 
 @pytest.fixture
@@ -25,8 +25,8 @@ def live():
     """A function that tells what the test has allocated and not freed, without the cycle collector."""
     gc.collect()
     gc.disable()
-    before = memory.live()
-    yield lambda: tuple(now - then for now, then in zip(memory.live(), before))
+    before = support.live()
+    yield lambda: tuple(now - then for now, then in zip(support.live(), before))
     gc.enable()
 
 

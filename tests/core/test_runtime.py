@@ -209,7 +209,7 @@ def test_malformed_family_ids(family):
         AdContext([rule(family)])
 
 
-@pytest.mark.parametrize("rules", [[rule(), rule()], [object()], ["mylib.sparse.v1"], [rule(vjp=3)]], ids=str)
+@pytest.mark.parametrize("rules", [[rule(), rule()], [NotImplemented], ["mylib.sparse.v1"], [rule(vjp=3)]], ids=str)
 def test_bad_rules(rules):
     with pytest.raises(errors.ValidationError):
         AdContext(rules)

@@ -8,8 +8,7 @@ import traceback
 
 import numpy as np
 import pytest
-from support import value
-from tenferro._core.memory import live
+from support import live, value
 
 import tenferro as tfr
 from tenferro.errors import (

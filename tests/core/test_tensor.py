@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+import support
 from support import ALL_DTYPES, layouts, sample, shapes
 
 from tenferro import Tensor, errors
-from tenferro._core import memory
 
 
 def address(a):
@@ -143,10 +143,10 @@ def test_column_major_data_is_copied_and_converted():
     ((1,), ["a"], errors.DTypeMismatchError),
 ])
 def test_bad_column_major_data(shape, data, error):
-    before = memory.live()
+    before = support.live()
     with pytest.raises(error):
         Tensor.from_vec_col_major(shape, data, dtype="f8")
-    assert memory.live() == before
+    assert support.live() == before
 
 
 def test_length_error_carries_both_lengths():
@@ -229,7 +229,7 @@ def test_array_copy_semantics():
 
 
 def test_exports_outlive_the_tensor_and_free_it():
-    before = memory.live()
+    before = support.live()
     gc.disable()
     try:
         t = Tensor.from_numpy(np.arange(1000.0))
@@ -237,7 +237,7 @@ def test_exports_outlive_the_tensor_and_free_it():
         del t
         assert views[0][-1] == views[1][-1] == views[2][999] == views[3][-1] == 999
         del views
-        assert memory.live() == before
+        assert support.live() == before
     finally:
         gc.enable()
 

@@ -14,7 +14,6 @@ from hypothesis import example, given, settings
 
 import tenferro as tfr
 from tenferro import errors
-from tenferro._core import memory
 
 SIDES = st.sampled_from([0, 1, 2, 3, 5, 9, 17])
 DTYPES = st.sampled_from([d.str[1:] for d in support.ALL_DTYPES])
@@ -312,8 +311,7 @@ def test_einsum_says_where_subscripts_are_wrong(subscripts, position):
     (lambda: tfr.einsum("ij,jk", ones(2, 3)), errors.ValidationError),
     (lambda: tfr.einsum("ij", ones(2, 3), ones(2)), errors.ValidationError),
     (lambda: tfr.einsum("ij"), errors.ValidationError),
-    (lambda: tfr.einsum(ones(2, 3), [0, 1]), errors.ValidationError),
-    (lambda: tfr.einsum("i,i,i", ones(2), ones(2), ones(2)), errors.UnsupportedError),
+    (lambda: tfr.einsum(ones(2, 3)), errors.ValidationError),
 ])
 def test_einsum_errors(call, error):
     with pytest.raises(error):
@@ -362,9 +360,9 @@ def test_nothing_is_left_alive():
                 f()
         return rng
     work()
-    before = memory.live()
+    before = support.live()
     work()
-    assert memory.live() == before
+    assert support.live() == before
 
 
 def test_scipy_is_loaded_by_the_first_large_product_and_no_more_of_it_than_needed():

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import settings as options
-from support import ALL_DTYPES, INT_DTYPES, assert_same, const, layouts, leaf, random_layout, sample, shapes
-from tenferro._core.memory import live
+from support import ALL_DTYPES, INT_DTYPES, assert_same, const, layouts, leaf, live, random_layout, sample, shapes
 
 import tenferro as tfr
 from tenferro import errors
