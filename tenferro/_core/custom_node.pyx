@@ -12,7 +12,7 @@ from cpython.ref cimport Py_REFCNT
 from .eager cimport alias, alias_in, check, constant_value, real_scalar, weak_scalar
 from .importing cimport compact, import_array
 from .memory cimport *
-from .node cimport node_drop, node_new, saved_values
+from .node cimport mix, node_drop, node_new, saved_values
 from .optable cimport Op, OUT, ops
 from .state cimport thread_state
 from .tensor cimport Tensor
@@ -127,7 +127,16 @@ cdef int connect(Node *node, tuple xs) except -1:
             x.node.refs += 1
             node.ins[k] = x.node
         k += 1
+    set_hash(node)
     return 0
+
+
+cdef void set_hash(Node *node) noexcept:
+    cdef unsigned int h = node.op.id
+    cdef int k
+    for k in range(node.n_in):
+        h = mix(h, node.ins[k].hash if node.ins[k] != NULL else 1)
+    node.hash = h
 
 
 cdef tuple outputs(EagerRuntime rt, Rules rules, object result):
@@ -179,6 +188,7 @@ cdef Node *output_node(Node *call, Record record, int index, EagerTensor y) exce
     cdef Node *node = custom_node(Op.CUSTOM_OUTPUT, own, y.v.meta, (y,), ())
     call.refs += 1
     node.ins[0] = call
+    set_hash(node)
     return node
 
 
