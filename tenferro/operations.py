@@ -61,7 +61,7 @@ ALIASES = {
 
 OTHERS = {name: _find(name) for name in (
     "ravel swapaxes moveaxis flip diagonal permute_dims matrix_transpose broadcast_arrays atleast_1d atleast_2d hstack vstack "
-    "fliplr flipud unstack array_split dot inner").split()}
+    "fliplr flipud unstack array_split dot inner einsum_path").split()}
 """Composites that are no operations of their own."""
 
 PUBLIC = {**OPERATIONS, **{name: OPERATIONS[op] for name, op in ALIASES.items()}, **OTHERS}

@@ -8,7 +8,7 @@ from .labels cimport contract_with, contraction, disagree, in_common, label_para
 from .structure cimport axis_of, reshape_dims
 
 from tenferro.errors import AxisError, ShapeMismatchError, ValidationError
-from .notation import einsum  # no-cython-lint: one namespace for the family
+from .notation import einsum, einsum_path  # no-cython-lint: one namespace for the family
 
 cdef enum:
     BATCH_LABEL = 3         # batch axes of matmul and vecdot, counted from the first of the result

@@ -1,163 +1,88 @@
 """Einstein's notation."""
 
-from tenferro._core.abi cimport *
-from tenferro._core.eager cimport EagerTensor, as_eager
-from tenferro._core.memory cimport *
-from .labels cimport contract_with, in_common, pair_of
-from .reduce cimport sum_axes
-from .structure cimport diagonal_of, permute, shape_tuple
+from tenferro._core.eager cimport EagerTensor, as_eager, as_operand
+from tenferro._core.state cimport EagerRuntime, ambient_runtime
+from .labels cimport pair_of
+from .plans cimport Plan, plan_of_ranks, plan_of_shapes
+from .structure cimport shape_tuple
 
-from tenferro.errors import ShapeMismatchError, UnsupportedError, ValidationError
-from .subscripts import name, parse
+from tenferro.errors import ValidationError
+from .paths import described, invalid
+from .subscripts import checked, malformed, parse
 
-cdef enum:
-    DETACHED = 128          # added to the label of an axis of length one that is broadcast
-
-
-cdef class Contraction:
-    """One set of subscripts for operands of given ranks, ready to run."""
-    cdef int n                          # operands
-    cdef int n_pairs
-    cdef int pairs[128][4]              # (operand, axis, operand, axis) of equal length
-    cdef list diagonals                 # for each operand
-    cdef unsigned long long summed[2]
-    cdef Params *params
-    cdef list order
-    cdef list terms, output
-
-    def __cinit__(self, list terms, list output, set detached):
-        cdef dict first = {}
-        self.n = len(terms)
-        self.terms = terms
-        self.output = output
-        self.diagonals = []
-        for k, term in enumerate(terms):
-            for axis, label in enumerate(term):
-                if label not in first:
-                    first[label] = (k, axis)
-                    continue
-                self.pairs[self.n_pairs] = [first[label][0], first[label][1], k, axis]
-                self.n_pairs += 1
-        rest = [self.reduce(k, terms, output, detached) for k in range(self.n)]
-        if self.n == 1:
-            self.order = [rest[0].index(label) for label in output]
-        else:
-            self.set_params(rest[0], rest[1], output)
-
-    def __dealloc__(self):
-        params_drop(self.params)
-
-    cdef list reduce(self, int k, list terms, list output, set detached):
-        """Labels that one operand keeps when its diagonals are taken and what is only its own is summed."""
-        cdef list labels = list(terms[k]), steps = []
-        others = set(output).union(*(terms[:k] + terms[k + 1:]), detached)
-        for label in terms[k]:
-            while labels.count(label) > 1:
-                i = labels.index(label)
-                j = labels.index(label, i + 1)
-                steps.append((i, j))
-                del labels[j], labels[i]
-                labels.append(label)
-        self.diagonals.append(steps)
-        for i, label in enumerate(labels):
-            if label not in others:
-                self.summed[k] |= 1ULL << <int> i
-        return [label for label in labels if label in others]
-
-    cdef int set_params(self, list a, list b, list output) except -1:
-        cdef int i = 2
-        self.params = params_new(2 + len(a) + len(b) + len(output))
-        self.params.v[0] = len(a)
-        self.params.v[1] = len(b)
-        for label in a + b + output:
-            self.params.v[i] = label
-            i += 1
-        return 0
-
-    cdef bint agrees(self, EagerTensor x, EagerTensor y):
-        cdef int i
-        cdef Meta *a
-        cdef Meta *b
-        for i in range(self.n_pairs):
-            a = y.v.meta if self.pairs[i][0] else x.v.meta
-            b = y.v.meta if self.pairs[i][2] else x.v.meta
-            if a.dims[self.pairs[i][1]] != b.dims[self.pairs[i][3]]:
-                return False
-        return True
-
-    cdef EagerTensor own(self, int k, EagerTensor x):
-        """One operand without repeated labels and without those that are summed in it alone."""
-        for i, j in self.diagonals[k]:
-            x = diagonal_of(x, 0, i, j)
-        return sum_axes(x, self.summed[k], False) if self.summed[k] else x
-
-    cdef EagerTensor run(self, EagerTensor x, EagerTensor y):
-        cdef Py_ssize_t perm[64]
-        cdef int i = 0
-        if self.n == 1:
-            x = self.own(0, x)
-            for axis in self.order:
-                perm[i] = axis
-                i += 1
-            return permute(x, perm)
-        if x.v.meta.dtype != y.v.meta.dtype:
-            x, y = in_common(x, y), in_common(y, x)
-        return contract_with(self.own(0, x), self.own(1, y), params_ref(self.params))
+cdef object _auto = "auto"
 
 
-cdef dict prepared = {}                 # (subscripts, ranks) -> Contraction
-cdef enum:
-    MAX_PREPARED = 1024
+cdef tuple label_tuple(object labels, object what):
+    cdef tuple found
+    if type(labels) is list or type(labels) is tuple:
+        found = tuple(labels)
+        for label in found:
+            if type(label) is not int and label is not Ellipsis:
+                return checked(labels, what)
+        return found
+    return checked(labels, what)
 
 
-cdef Contraction prepare(object subscripts, int rx, int ry):
-    cdef object key = (subscripts, rx, ry)
-    cdef object found = prepared.get(key) if type(subscripts) is str else None
-    if found is None:
-        terms, output = parse(subscripts, [rx] if ry < 0 else [rx, ry])
-        found = Contraction(terms, output, set())
-        if len(prepared) >= MAX_PREPARED:
-            prepared.clear()
-        prepared[key] = found
-    return <Contraction> found
+cdef tuple separated(object subscripts, tuple rest):
+    """``(subscripts, operands)`` of either form of the arguments."""
+    cdef list lists = []
+    cdef list operands = []
+    cdef tuple output = None
+    cdef Py_ssize_t i, n = len(rest) + 1
+    if isinstance(subscripts, str):
+        return str(subscripts), rest
+    if n == 1:
+        raise malformed(f"einsum takes a string such as 'ij,jk->ik' and operands, or operands with lists of labels, not "
+                        f"{type(subscripts).__name__} alone")
+    for i in range(0, n - 1, 2):
+        operands.append(rest[i - 1] if i else subscripts)
+        lists.append(label_tuple(rest[i], f"operand {i // 2}"))
+    if n % 2:
+        output = label_tuple(rest[n - 2], "the result")
+    return (tuple(lists), output), tuple(operands)
 
 
-cdef Contraction broadcasting(Contraction c, EagerTensor x, EagerTensor y, str subscripts):
-    """The same where an axis of length one of one operand stands against a longer one of the other."""
-    cdef list terms = [list(term) for term in c.terms], shapes = [shape_tuple(x.v.meta)]
-    cdef dict size = {}
-    cdef set detached = set()
-    if c.n == 2:
-        shapes.append(shape_tuple(y.v.meta))
-    for term, shape in zip(terms, shapes):
-        for label, n in zip(term, shape):
-            if size.setdefault(label, n) == 1:
-                size[label] = n
-    for k, shape in enumerate(shapes):
-        for axis, n in enumerate(shape):
-            label = terms[k][axis]
-            if n != size[label] and (n != 1 or c.terms[k].count(label) > 1):
-                raise ShapeMismatchError(
-                    f"einsum {subscripts!r}: axis {axis} of operand {k} has length {n}, but {name(label)} has length "
-                    f"{size[label]} elsewhere; make them equal", op="einsum", argument="operands", expected=size[label],
-                    actual=n)
-            if n != size[label]:
-                terms[k][axis] = label + DETACHED
-                detached.add(label + DETACHED)
-    return Contraction(terms, c.output, detached)
+cdef list in_one_runtime(tuple operands):
+    cdef EagerRuntime rt = None
+    for x in operands:
+        if isinstance(x, EagerTensor):
+            rt = (<EagerTensor> x).rt
+            break
+    if rt is None:
+        rt = ambient_runtime()
+    return [as_operand(x, rt) for x in operands]
 
 
-def einsum(subscripts, *operands):
-    """Sum of products in Einstein's notation, with one or two operands.
+cdef object hashable(object optimize):
+    """A bool, a name, a callable, or a tuple."""
+    if isinstance(optimize, (bool, str)) or callable(optimize):
+        return optimize
+    try:
+        return tuple([part if isinstance(part, (str, int, float)) else tuple(part) for part in optimize])
+    except TypeError:
+        raise invalid(f"optimize is a bool, 'auto', 'greedy', 'optimal' or a path such as [(0, 1), (0, 1)], not "
+                      f"{optimize!r}") from None
+
+
+def einsum(subscripts, *operands, optimize="auto"):
+    """Sum of products in Einstein's notation.
+
+    ``einsum("ij,jk->ik", a, b)``, or with integers as labels ``einsum(a, [0, 1], b, [1, 2], [0, 2])``.
 
     Parameters
     ----------
     subscripts : str
-        A letter for every axis, operands separated by commas, and the axes of the result after ``->``: ``"ij,jk->ik"``.
-        Without ``->`` the result has the letters that occur once, in alphabetical order. ``...`` stands for axes that
-        broadcast, and a letter that is repeated within an operand for a diagonal.
+        A letter for every axis, operands separated by commas, and the axes of the result after ``->``. Without ``->``
+        the result has the letters that occur once, in alphabetical order. ``...`` stands for axes that broadcast, and a
+        letter that is repeated within an operand for a diagonal. In the other form, each operand is followed by the
+        list of its labels, any integers or ``Ellipsis``, and the last list is the result's.
     *operands : array_like
-        Dtypes are promoted; axes of length 1 broadcast.
+        Any number. Dtypes are promoted; axes of length 1 broadcast.
+    optimize : bool, str, sequence or callable
+        The order in which more than two operands are contracted in pairs: the name of an algorithm of opt_einsum
+        (``"auto"``, ``"greedy"``, ``"optimal"``, ...), alone or in a pair with a memory limit; True for ``"auto"``;
+        False from left to right; or a path as `einsum_path` gives it, a list of tuples of positions.
 
     Returns
     -------
@@ -166,27 +91,66 @@ def einsum(subscripts, *operands):
     Raises
     ------
     ValidationError
-        The subscripts are malformed (the message says where) or do not fit the operands' ranks.
+        The subscripts are malformed (the message says where), do not fit the number or ranks of the operands, or the
+        path is no path.
     ShapeMismatchError
-        A letter stands for axes of different lengths.
-    UnsupportedError
-        There are more than two operands.
+        A label stands for axes of different lengths.
+
+    Notes
+    -----
+    The products are recorded one by one, so that the derivative with respect to N operands costs O(N) products. Orders
+    that were found are kept, see `EagerRuntime.cache_stats`.
     """
-    cdef EagerTensor x, y = None
-    cdef Contraction c
+    cdef EagerTensor x, y
+    cdef Plan plan
     cdef tuple pair
-    if len(operands) == 1:
-        x = as_eager(operands[0])
-    elif len(operands) == 2:
+    cdef list xs
+    cdef Py_ssize_t n
+    if type(subscripts) is not str:
+        subscripts, operands = separated(subscripts, operands)
+    n = len(operands)
+    if n == 0:
+        raise ValidationError("einsum needs operands after the subscripts", op="einsum", argument="operands")
+    if optimize is not _auto:
+        optimize = hashable(optimize)
+    elif n == 2:
         pair = pair_of(operands[0], operands[1])
         x = <EagerTensor> pair[0]
         y = <EagerTensor> pair[1]
-    elif len(operands) == 0:
-        raise ValidationError("einsum needs operands after the subscripts", op="einsum", argument="operands")
-    else:
-        raise UnsupportedError(f"einsum contracts one or two operands, not {len(operands)}; contract them in pairs",
-                               op="einsum", engine=None)
-    c = prepare(subscripts, x.v.meta.rank, y.v.meta.rank if y is not None else -1)
-    if not c.agrees(x, y):
-        c = broadcasting(c, x, y, subscripts)
-    return c.run(x, y)
+        plan = plan_of_ranks(subscripts, x.v.meta.rank, y.v.meta.rank)
+        if plan.agrees(x, y):
+            return plan.run2(x, y)
+        operands = pair
+    elif n == 1:
+        x = as_eager(operands[0])
+        plan = plan_of_ranks(subscripts, x.v.meta.rank, -1)
+        if plan.agrees(x, x):
+            return plan.run1(x)
+    xs = in_one_runtime(<tuple> operands)
+    return plan_of_shapes(subscripts, xs, optimize).run(xs)
+
+
+def einsum_path(subscripts, *operands, optimize="auto"):
+    """The order in which `einsum` contracts its operands, and what it costs.
+
+    Parameters
+    ----------
+    subscripts, *operands, optimize
+        As in `einsum`; of the operands only the shapes are used.
+
+    Returns
+    -------
+    path : list
+        ``"einsum_path"``, then a tuple of positions for every step, as `optimize` of `einsum` takes it.
+    description : str
+        Number of operations with and without this order, and every step.
+
+    Raises
+    ------
+    ValidationError, ShapeMismatchError
+        As in `einsum`.
+    """
+    subscripts, operands = separated(subscripts, operands)
+    shapes = [shape_tuple((<EagerTensor> as_eager(x)).v.meta) for x in operands]
+    path, text = described(parse(subscripts, [len(shape) for shape in shapes]), shapes, hashable(optimize))
+    return ["einsum_path", *path], text
