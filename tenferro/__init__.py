@@ -11,6 +11,8 @@ from . import errors
 from ._checkpoint import checkpoint
 from ._core.caches import AdContext, CacheLimits, CacheStats
 from ._core import extension as _extension  # noqa: F401  (installs itself into EagerRuntime)
+from ._core import anomaly as _anomaly, drawing as _drawing, inplace as _inplace, pickling as _pickling  # noqa: F401
+from ._core import profiling as _profiling  # noqa: F401
 from ._core.custom import custom_op
 from ._core.derivative import Gradients
 from ._core.eager import EagerTensor

@@ -1,7 +1,7 @@
 """Making eager tensors, sharing them, and moving values out of them."""
 
 from .abi cimport *
-from .eager cimport EagerTensor, alias, check, computed_in
+from .eager cimport EagerTensor, alias, check, computed_in, retire, wrap
 from .importing cimport duplicate, extent, import_any, import_columns
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
@@ -399,7 +399,7 @@ def assign(EagerTensor self, value):
     while p != NULL:
         give(&(<EagerTensor> p).v, &t.v)
         p = (<EagerTensor> p).next_handle
-    value_drop(&old)
+    retire(wrap(self.rt, &old, NULL))
 
 
 cdef inline void give(Value *dst, const Value *src) noexcept:

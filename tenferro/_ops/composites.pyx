@@ -82,11 +82,9 @@ def unstack(x, axis=0):
 cdef EagerTensor rolled(EagerTensor x, int axis, object shift):
     """One axis: two slices, exchanged."""
     cdef Py_ssize_t n = x.v.meta.dims[axis], k
-    if n == 0:
-        return x
-    k = shift % n
+    k = shift % n if n else 0
     if k == 0:
-        return x
+        return +x
     return join((slice_axis(x, axis, n - k, 1, k), slice_axis(x, axis, 0, 1, n - k)), axis, False)
 
 
@@ -126,7 +124,7 @@ def roll(x, shift, axis=None):
     y = t
     for i in range(n):
         y = rolled(y, axis_of(axes[i if len(axes) > 1 else 0], t.v.meta.rank), shifts[i if len(shifts) > 1 else 0])
-    return y
+    return +t if y is t else y
 
 
 def tile(x, reps):
@@ -265,13 +263,13 @@ def broadcast_arrays(*arrays):
 def atleast_1d(x):
     """x, with one axis if it has none."""
     cdef EagerTensor t = as_eager(x)
-    return expand(t, 1) if t.v.meta.rank == 0 else t
+    return expand(t, 1) if t.v.meta.rank == 0 else +t
 
 
 def atleast_2d(x):
     """x, with new leading axes if it has fewer than two."""
     cdef EagerTensor t = as_eager(x)
-    return t if t.v.meta.rank > 1 else expand(t, 3 if t.v.meta.rank == 0 else 1)
+    return +t if t.v.meta.rank > 1 else expand(t, 3 if t.v.meta.rank == 0 else 1)
 
 
 def hstack(arrays):

@@ -206,7 +206,7 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
     if times < 0:
         raise ValidationError(f"diff: n is the number of repetitions, 0 or more, not {n}", op="diff", argument="n")
     if times == 0:
-        return t
+        return +t
     if prepend is not None:
         t = join((beside(prepend, t, k), t), k, False)
     if append is not None:
