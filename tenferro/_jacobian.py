@@ -27,27 +27,28 @@ def jacobian(f, argnums=0, mode=None, has_aux=False):
     argnums : int or sequence of int
         Which positional arguments to differentiate with respect to, as for `grad`.
     mode : {None, "fwd", "rev"}
-        One sweep for each input, or one for each output, over a single evaluation of `f`. By default forward if the outputs
-        have more elements than the inputs, else reverse.
+        One sweep for each input, or one for each output, over a single evaluation of `f`. By default forward if the
+        outputs have more elements than the inputs, else reverse.
     has_aux : bool
 
     Returns
     -------
     callable
-        Takes the arguments of `f`; returns tensors of shape ``out.shape + in.shape``, in the containers of the output, and at
-        each place of it in the containers of the argument; or ``(that, auxiliary)``.
+        Takes the arguments of `f`; returns tensors of shape ``out.shape + in.shape``, in the containers of the
+        output, and at each place of it in the containers of the argument; or ``(that, auxiliary)``.
 
     Raises
     ------
     ValidationError
-        An argument or output is of integers, `argnums` is out of range, the mode is unknown, or a derivative with respect to a
-        complex input is no complex matrix.
+        An argument or output is of integers, `argnums` is out of range, the mode is unknown, or a derivative with
+        respect to a complex input is no complex matrix.
 
     Notes
     -----
-    A complex output of a real input has the complex derivative ``d(re)/dx + i d(im)/dx``. With a complex input the entries are
-    ``df/dz``, which exist where `f` is holomorphic: the derivatives along the real and the imaginary axis are compared (two
-    sweeps for each entry), and an error is raised where they contradict each other, or where the output is real.
+    A complex output of a real input has the complex derivative ``d(re)/dx + i d(im)/dx``. With a complex input the
+    entries are ``df/dz``, which exist where `f` is holomorphic: the derivatives along the real and the imaginary axis
+    are compared (two sweeps for each entry), and an error is raised where they contradict each other, or where the
+    output is real.
 
     Examples
     --------
@@ -84,14 +85,14 @@ def hessian(f, argnums=0, mode=None, has_aux=False):
     Returns
     -------
     callable
-        Takes the arguments of `f`; returns tensors of shape ``in.shape + in.shape`` in the containers of the argument, twice
-        nested; or ``(that, auxiliary)``.
+        Takes the arguments of `f`; returns tensors of shape ``in.shape + in.shape`` in the containers of the
+        argument, twice nested; or ``(that, auxiliary)``.
 
     Raises
     ------
     NonScalarGradError, ValidationError
-        As `grad` and `jacobian`. The gradient of a real function of complex numbers is holomorphic only in special cases: use
-        `hvp`, or real and imaginary parts.
+        As `grad` and `jacobian`. The gradient of a real function of complex numbers is holomorphic only in special
+        cases: use `hvp`, or real and imaginary parts.
 
     Examples
     --------
@@ -105,8 +106,9 @@ def hessian(f, argnums=0, mode=None, has_aux=False):
 def _check_outputs(trace):
     for k, y in enumerate(trace.outputs):
         if y.dtype.kind not in "fc":
+            place = paths(trace.out_structure)[k]
             raise ValidationError(f"jacobian needs floating or complex outputs, but the function returned {y.dtype} at "
-                                  f"{paths(trace.out_structure)[k]}; return it through has_aux=True", op="jacobian", argument="f")
+                                  f"{place}; return it through has_aux=True", op="jacobian", argument="f")
 
 
 def _blocks(trace, mode):
@@ -114,9 +116,10 @@ def _blocks(trace, mode):
     rows, columns = (sum(t.size * (1 + _is_complex(t)) for t in ts) for ts in (trace.outputs, trace.inputs))
     if mode == "fwd" or (mode is None and rows > columns):
         found = [_sweeps(trace, trace.jvp, trace.inputs, j, trace.outputs, -1) for j in range(len(trace.inputs))]
-        return [[_block(trace, *found[j][i], i, j, False) for j in range(len(found))] for i in range(len(trace.outputs))]
+        return [[_block(trace, *column[i], i, j, False) for j, column in enumerate(found)]
+                for i in range(len(trace.outputs))]
     found = [_sweeps(trace, trace.vjp, trace.outputs, i, trace.inputs, 0) for i in range(len(trace.outputs))]
-    return [[_block(trace, *found[i][j], i, j, True) for j in range(len(trace.inputs))] for i in range(len(found))]
+    return [[_block(trace, *row[j], i, j, True) for j in range(len(trace.inputs))] for i, row in enumerate(found)]
 
 
 def _is_complex(t):
@@ -124,7 +127,7 @@ def _is_complex(t):
 
 
 def _sweeps(trace, sweep, ends, k, others, axis):
-    """For each of `others` the results of all sweeps from one end, joined along an axis, and the same along i if it is complex."""
+    """For each of `others` the results of all sweeps from one end, joined along an axis; in directions 1 and i."""
     parts = []
     for unit in (1, 1j)[: 1 + _is_complex(ends[k])]:
         seeds = [None] * len(ends)
@@ -146,7 +149,7 @@ def _units(t, unit):
 
 
 def _joined(tensors, like, axis):
-    """Tensors joined along a new axis; None in a list stands for zeros, in the place of all of them if there is nothing else."""
+    """Tensors joined along a new axis, None standing for zeros; None if there is nothing else."""
     if all(t is None for t in tensors):
         return None
     join, tensors = stack, [zeros(like) if t is None else t for t in tensors]
@@ -157,7 +160,7 @@ def _joined(tensors, like, axis):
 
 
 def _block(trace, a, b, i, j, by_rows):
-    """One block, from its rows (cotangents) or columns (tangents) along the real and, in b, along the imaginary unit."""
+    """One block, from its rows (cotangents) or columns (tangents) in direction 1 and, in b, in direction i."""
     y, x = trace.outputs[i], trace.inputs[j]
     shape, dtype = y.shape + x.shape, np.result_type(y.dtype, x.dtype)
     if a is None:
@@ -180,7 +183,8 @@ def _contradict(a, b, eps):
 
 def _no_matrix(trace, i, j):
     place = paths(trace.out_structure)[i]
-    raise ValidationError(f"jacobian: the output at {place} is not a holomorphic function of complex input {j}, so its derivative is "
-                          "no complex matrix; differentiate with respect to real and imaginary parts, as in "
+    raise ValidationError(f"jacobian: the output at {place} is not a holomorphic function of complex input {j}, "
+                          "so its derivative is no complex matrix; differentiate with respect to real and imaginary "
+                          "parts, as in "
                           "jacobian(lambda re, im: f(re + 1j * im), argnums=(0, 1)), or use grad, jvp or hvp",
                           op="jacobian", argument="f")

@@ -10,7 +10,8 @@ from .errors import ContextMismatchError, DTypeMismatchError, ValidationError
 class Trace:
     """What a transform records of ``f(*args, **kwargs)``.
 
-    `inputs` are the identity nodes of the leaves of ``args[i]`` for i in `wrt`, `outputs` the leaves of the result as tensors.
+    `inputs` are the identity nodes of the leaves of ``args[i]`` for i in `wrt`, `outputs` the leaves of the result as
+    tensors.
     """
 
     def __init__(self, f, args, kwargs, wrt, op, has_aux=False):
@@ -100,8 +101,8 @@ def _runtime(leaves, args, op):
     for leaf in leaves:
         if isinstance(leaf, EagerTensor):
             if rt is not None and leaf.runtime is not rt:
-                raise ContextMismatchError(f"{op}: the arguments belong to different runtimes; bring them into one with "
-                                           "detach_into(runtime)", lhs=rt.id, rhs=leaf.runtime.id)
+                raise ContextMismatchError(f"{op}: the arguments belong to different runtimes; bring them into one "
+                                           "with detach_into(runtime)", lhs=rt.id, rhs=leaf.runtime.id)
             rt = leaf.runtime
     if rt is None:
         rt = next((leaf.runtime for leaf in flatten(args)[0] if isinstance(leaf, EagerTensor)), None)
@@ -146,5 +147,6 @@ def _output(rt, leaf, op, structure, k):
     try:
         return rt.constant_from(leaf)
     except (DTypeMismatchError, TypeError, ValueError) as e:
-        raise ValidationError(f"{op}: the function's result at {paths(structure)[k]} is no tensor but {type(leaf).__name__}; return "
+        place = paths(structure)[k]
+        raise ValidationError(f"{op}: the function's result at {place} is no tensor but {type(leaf).__name__}; return "
                               "other things through has_aux=True", op=op, argument="f") from e

@@ -105,5 +105,5 @@ def match(structure, tree, argument, path="$"):
 def _differs(expected, tree, argument, path):
     got = f"a dict with keys {list(tree)}" if isinstance(tree, dict) else (
         f"{len(tree)} items" if isinstance(tree, (tuple, list)) else type(tree).__name__)
-    raise ValidationError(f"{argument} has another structure than its primal at {path}: expected {expected}, got {got}; give it "
-                          "the primal's containers", argument=argument)
+    raise ValidationError(f"{argument} has another structure than its primal at {path}: expected {expected}, got "
+                          f"{got}; give it the primal's containers", argument=argument)

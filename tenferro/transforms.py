@@ -1,12 +1,12 @@
 """Function transforms: derivatives of functions of nested containers.
 
-Every transform evaluates its function on identity nodes of the arguments and sweeps over what was recorded. An argument that is
-tracked keeps its connection to the caller's trace, so transforms nest, and what a function closes over is differentiated by
-the transform around it. A result that depends on nothing that the caller tracks is untracked. Inside ``no_grad`` the transforms
-work, and nothing that they return is tracked.
+Every transform evaluates its function on identity nodes of the arguments and sweeps over what was recorded. An
+argument that is tracked keeps its connection to the caller's trace, so transforms nest, and what a function closes
+over is differentiated by the transform around it. A result that depends on nothing that the caller tracks is
+untracked. Inside ``no_grad`` the transforms work, and nothing that they return is tracked.
 
-Arguments are tensors, arrays and Python floats, or tuples, lists, dicts and named tuples of them to any depth; lists are
-containers, not arrays.
+Arguments are tensors, arrays and Python floats, or tuples, lists, dicts and named tuples of them to any depth; lists
+are containers, not arrays.
 """
 
 import functools
@@ -26,7 +26,8 @@ def grad(f, argnums=0, has_aux=False):
     Parameters
     ----------
     f : callable
-        Returns a scalar, or ``(scalar, auxiliary)`` if `has_aux`. For a complex scalar the gradient is that of its real part.
+        Returns a scalar, or ``(scalar, auxiliary)`` if `has_aux`. For a complex scalar the gradient is that of its
+        real part.
     argnums : int or sequence of int
         Which positional arguments to differentiate with respect to; negative numbers count from the last one. The other
         arguments, and keyword arguments, are handed on as they are.
@@ -36,16 +37,17 @@ def grad(f, argnums=0, has_aux=False):
     Returns
     -------
     callable
-        Takes the arguments of `f`; returns the gradient, with the structure, shapes and dtypes of the argument (a tuple of
-        gradients for a sequence of `argnums`), or ``(gradient, auxiliary)``. Python floats count as float64 scalars; where
-        the result does not depend on the argument the gradient is zero.
+        Takes the arguments of `f`; returns the gradient, with the structure, shapes and dtypes of the argument (a
+        tuple of gradients for a sequence of `argnums`), or ``(gradient, auxiliary)``. Python floats count as float64
+        scalars; where the result does not depend on the argument the gradient is zero.
 
     Raises
     ------
     NonScalarGradError
         The shape of the result is not ``()``.
     ValidationError
-        An argument is of integers or no array (pass ``dtype=float``), `argnums` is out of range, `f` returns a container.
+        An argument is of integers or no array (pass ``dtype=float``), `argnums` is out of range, `f` returns a
+        container.
     ContextMismatchError
         Arguments belong to different runtimes.
 
@@ -166,8 +168,8 @@ def jvp(f, primals, tangents, has_aux=False):
 def hvp(f):
     """A function ``product(x, v, *args, **kwargs)``: the Hessian of a scalar ``f(x, *args, **kwargs)`` times `v`.
 
-    `v` has the structure, shapes and dtypes of `x`, and so has the result. The gradient is differentiated forwards, at about
-    four times the cost of `f`. For complex `x` it is the derivative of the gradient along `v`.
+    `v` has the structure, shapes and dtypes of `x`, and so has the result. The gradient is differentiated forwards,
+    at about four times the cost of `f`. For complex `x` it is the derivative of the gradient along `v`.
 
     Raises
     ------
@@ -188,11 +190,11 @@ def hvp(f):
 
 
 def stop_gradient(x):
-    """The tensors of a container without their trace; what is no tensor stays as it is. No transform sees through it."""
+    """The tensors of a container without their trace; what is no tensor stays. No transform sees through."""
     return map_tree(lambda leaf: leaf.detach() if isinstance(leaf, EagerTensor) else leaf, x)
 
 
-# ---- shared by the transforms ------------------------------------------------------------------------------------------
+# ---- shared by the transforms ----------------------------------------------------------------------------------------
 
 def positions(argnums, n, op):
     """The positional arguments to differentiate with respect to, as numbers from 0."""
@@ -209,8 +211,8 @@ def positions(argnums, n, op):
                                   "arguments", op=op, argument="argnums")
     wanted = [k % n for k in wanted]
     if len(set(wanted)) != len(wanted) or not wanted:
-        raise ValidationError(f"{op}: argnums {argnums!r} names {'an argument twice' if wanted else 'no argument'}", op=op,
-                              argument="argnums")
+        what = "an argument twice" if wanted else "no argument"
+        raise ValidationError(f"{op}: argnums {argnums!r} names {what}", op=op, argument="argnums")
     return wanted
 
 
@@ -223,13 +225,13 @@ def by_argument(trace, argnums, leaves):
 def _seed(trace):
     """The cotangent of a scalar result."""
     if trace.out_structure is not LEAF:
-        raise ValidationError(f"{trace.op} needs one scalar, but the function returned a container: return one tensor, and the "
-                              "rest through has_aux=True", op=trace.op, argument="f")
+        raise ValidationError(f"{trace.op} needs one scalar, but the function returned a container: return one "
+                              "tensor, and the rest through has_aux=True", op=trace.op, argument="f")
     y = trace.outputs[0]
     if y.shape != ():
-        raise NonScalarGradError(f"{trace.op} needs a scalar of shape (), not {y.shape}; sum the result, or use vjp with a "
-                                 "cotangent, or jacobian", shape=y.shape)
+        raise NonScalarGradError(f"{trace.op} needs a scalar of shape (), not {y.shape}; sum the result, or use vjp "
+                                 "with a cotangent, or jacobian", shape=y.shape)
     if y.dtype.kind not in "fc":
-        raise ValidationError(f"{trace.op} needs a floating or complex scalar, but the function returned {y.dtype}", op=trace.op,
-                              argument="f")
+        raise ValidationError(f"{trace.op} needs a floating or complex scalar, but the function returned {y.dtype}",
+                              op=trace.op, argument="f")
     return 1.0

@@ -63,9 +63,21 @@ def identity(EagerTensor x not None):
     return kept, handle(x, node)
 
 
+def link(EagerTensor own not None, EagerTensor x not None):
+    """Give an identity node that has no edge one to the node of x, if there is one."""
+    if own.node.ins[0] == NULL and x.node != NULL:
+        x.node.refs += 1
+        own.node.ins[0] = x.node
+
+
 def now():
     """The moment: nodes recorded later have a greater number."""
     return recorded()
+
+
+def capturing():
+    """Whether this thread records operations on untracked tensors, too."""
+    return thread_state().capture != 0
 
 
 def recording():
@@ -167,7 +179,7 @@ cdef EagerTensor stand_in(EagerRuntime rt, Node *n):
 
 
 def outer(EagerRuntime rt not None, list tensors, unsigned long long since, list own):
-    """Handles on the nodes recorded before a moment, and on the leaves, that the traces of the tensors end in.
+    """Handles on the nodes recorded before a moment that the traces of the tensors end in.
 
     The traces are not followed beyond the nodes of `own`. The handles are for use as ``wrt``: where they have no value to
     show, it is zero.
@@ -186,7 +198,7 @@ def outer(EagerRuntime rt not None, list tensors, unsigned long long since, list
     while i < s.n:
         n = s.items[i].node
         if s.items[i].active != 2:
-            if n.seq <= since or n.flags & IS_LEAF:
+            if n.seq <= since:
                 found.append(stand_in(rt, n))
             else:
                 for k in range(n.n_in):

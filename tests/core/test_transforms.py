@@ -9,8 +9,7 @@ import hypothesis.strategies as st
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from support import sample, value
-from tenferro._core.memory import live
+from support import live, sample, value
 
 import tenferro as tfr
 from tenferro import errors
@@ -402,7 +401,7 @@ def test_nothing_is_leaked():
         gc.enable()
 
 
-# ---- auxiliary results -------------------------------------------------------------------------------------------------
+# ---- auxiliary results -----------------------------------------------------------------------------------------------
 
 def test_has_aux():
     def f(x):
@@ -433,14 +432,15 @@ def test_has_aux_needs_a_pair(out):
     assert e.value.argument == "has_aux"
 
 
-# ---- containers --------------------------------------------------------------------------------------------------------
+# ---- containers ------------------------------------------------------------------------------------------------------
 
 arrays = st.tuples(st.integers(0, 2**32 - 1), st.sampled_from([(), (2,), (0,), (2, 3)])).map(
     lambda p: sample(np.random.default_rng(p[0]), p[1], float))
 leaves = arrays | st.floats(-2, 2)
 trees = st.recursive(leaves | st.none(), lambda t: st.lists(t, max_size=3) | st.tuples(t, t) | st.builds(Pair, t, t)
                      | st.dictionaries(st.sampled_from("abc"), t, max_size=3)
-                     | st.dictionaries(st.sampled_from("abc"), t, max_size=3).map(collections.OrderedDict), max_leaves=6)
+                     | st.dictionaries(st.sampled_from("abc"), t, max_size=3).map(collections.OrderedDict),
+                     max_leaves=6)
 
 
 def total(tree):
@@ -505,11 +505,12 @@ def test_paths():
     assert paths(flatten({"a": [1.0, None, (2.0,)], 3: 4.0})[1]) == ["$['a'][0]", "$['a'][2][0]", "$[3]"]
 
 
-# ---- errors ------------------------------------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("bad", [3, True, np.arange(3), np.float16(1), "text", object()])
 def test_arguments_that_have_no_derivative(bad):
-    for call in (lambda: tfr.grad(tfr.sum)(bad), lambda: tfr.vjp(tfr.sum, bad), lambda: tfr.jvp(tfr.sum, (bad,), (bad,))):
+    for call in (lambda: tfr.grad(tfr.sum)(bad), lambda: tfr.vjp(tfr.sum, bad),
+                 lambda: tfr.jvp(tfr.sum, (bad,), (bad,))):
         with pytest.raises(errors.ValidationError, match="argument 0 cannot be differentiated"):
             call()
 
@@ -536,7 +537,8 @@ def test_non_scalar_results():
 
 
 @pytest.mark.parametrize(("argnums", "message"), [(2, "argument 2"), (-3, "argument -3"), ((0, 5), "argument 5"),
-                                                  ((0, -2), "twice"), ((), "no argument"), ("x", "ints"), (1.0, "ints")])
+                                                  ((0, -2), "twice"), ((), "no argument"), ("x", "ints"), (1.0,
+                                                  "ints")])
 def test_argnums_out_of_range(argnums, message):
     with pytest.raises(errors.ValidationError, match=message) as e:
         tfr.grad(lambda x, y: x * y, argnums)(1.0, 2.0)
@@ -610,7 +612,8 @@ def test_exceptions_come_out_unchanged():
 
     def f(x):
         raise Mine
-    for call in (lambda: tfr.grad(f)(1.0), lambda: tfr.vjp(f, 1.0), lambda: tfr.jvp(f, (1.0,), (1.0,)), lambda: tfr.hvp(f)(1.0, 1.0)):
+    for call in (lambda: tfr.grad(f)(1.0), lambda: tfr.vjp(f, 1.0), lambda: tfr.jvp(f, (1.0,), (1.0,)),
+                 lambda: tfr.hvp(f)(1.0, 1.0)):
         with pytest.raises(Mine):
             call()
         with tfr.no_grad():
