@@ -9,6 +9,7 @@ import numpy as _np
 
 from . import errors
 from ._checkpoint import checkpoint
+from ._core import capture as _capture  # noqa: F401  (a method of runtimes)
 from ._core.caches import AdContext, CacheLimits, CacheStats
 from ._core import extension as _extension  # noqa: F401  (installs itself into EagerRuntime)
 from ._core import anomaly as _anomaly, drawing as _drawing, inplace as _inplace, pickling as _pickling  # noqa: F401

@@ -4,6 +4,7 @@ import re
 from collections import namedtuple
 from operator import index
 
+cimport cython
 from .state cimport EagerRuntime, install
 from . import memory
 from ..errors import ValidationError
@@ -24,6 +25,8 @@ cdef Py_ssize_t positive(object n, str argument) except -1:
     return value
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class CacheLimits:
     """Limits of a cache whose least recently used entries go first; compared by value.
 
@@ -58,6 +61,10 @@ cdef class CacheLimits:
         return CacheLimits, (self.max_entries, self.max_retained_bytes)
 
 
+cdef inline int place_of(unsigned long long key) noexcept:
+    return <int> ((key * <unsigned long long> 11400714819323198485U) >> 54)
+
+
 cdef class CacheEntry:
     """One cached object."""
 
@@ -71,14 +78,14 @@ cdef class DerivativeCache:
 
     cdef bint seen_before(self, unsigned long long key) noexcept:
         """Whether a structure was differentiated before and may be kept; the record of keys is bounded and may forget."""
-        cdef unsigned long long *place = &self.seen[key % 1024]
+        cdef unsigned long long *place = &self.seen[place_of(key)]
         if place[0] == key:
-            return self.rejected[key % 1024] != key
+            return self.rejected[place_of(key)] != key
         place[0] = key
         return False
 
     cdef int reject(self, unsigned long long key) noexcept:
-        self.rejected[key % 1024] = key
+        self.rejected[place_of(key)] = key
         return 0
 
     cdef int forget(self) noexcept:
@@ -152,6 +159,8 @@ cdef class DerivativeCache:
         return self.trim()
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class AdContext:
     """Extension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
 
@@ -167,9 +176,11 @@ cdef class AdContext:
         A family is registered twice, or its id is malformed.
     """
 
-    def __init__(self, rules=()):
+    def __cinit__(self, *args, **kwargs):
         self.rules_ = {}
         self.transforms = DerivativeCache()
+
+    def __init__(self, rules=()):
         for rule in rules:
             family = family_of(rule)
             if family in self.rules_:

@@ -1,5 +1,6 @@
 """Derivatives over a recorded trace: backward, grad, vjp, jvp, and the gradient slots of leaves."""
 
+cimport cython
 from .abi cimport *
 from .eager cimport EagerTensor, alias, apply2, as_operand, check, computed_in, constant_value, scalar_like
 from .memory cimport *
@@ -9,11 +10,17 @@ from .reuse cimport FORWARD, REVERSE, derive, derive_backward
 from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session, thread_state
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
+from .state import seal
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class Gradients:
     """Mapping from tracked leaf to gradient, as returned by ``backward``."""
     cdef dict items_            # address of the leaf's node -> (handle, gradient)
+
+    def __init__(self):
+        raise TypeError("gradients are returned by EagerTensor.backward")
 
     def __len__(self):
         return len(self.items_)
@@ -167,9 +174,13 @@ cdef EagerTensor matching(object c, EagerTensor y, str argument):
     return t
 
 
-cdef list all_matching(object cs, list ys, str argument):
-    cdef list items = list(cs) if isinstance(cs, (list, tuple)) and len(ys) != 1 else (
-        list(cs) if isinstance(cs, (list, tuple)) and len(cs) == 1 else [cs])
+cdef list all_matching(object cs, object like, list ys, str argument):
+    """One for each tensor: a sequence where the tensors were given as one."""
+    cdef list items = [cs]
+    if isinstance(like, (list, tuple)):
+        if not isinstance(cs, (list, tuple)):
+            raise ValidationError(f"a sequence of tensors needs a sequence of {argument}s, one for each", argument=argument)
+        items = list(cs)
     if len(items) != len(ys):
         raise ValidationError(f"{len(items)} {argument}s were given for {len(ys)} tensors; give one for each",
                               argument=argument)
@@ -223,7 +234,7 @@ cdef object run_vjp(EagerRuntime rt, object output, object wrt, object cotangent
             raise ValidationError("grad takes one scalar output", op=op, argument="output")
         cs = [unit(<EagerTensor> ys[0], op)]
     else:
-        cs = all_matching(cotangent, ys, "cotangent")
+        cs = all_matching(cotangent, output, ys, "cotangent")
     b = Borrowed(rt, engine)
     try:
         found = derive(REVERSE, rt, ys, xs, cs)
@@ -237,7 +248,7 @@ cdef object run_vjp(EagerRuntime rt, object output, object wrt, object cotangent
 cdef object run_jvp(EagerRuntime rt, object output, object wrt, object tangent, object engine, bint optional):
     cdef list ys = tensors(output, "output", rt), xs = tensors(wrt, "wrt", rt), ts, found
     cdef Borrowed b
-    ts = all_matching(tangent, xs, "tangent")
+    ts = all_matching(tangent, wrt, xs, "tangent")
     b = Borrowed(rt, engine)
     try:
         found = derive(FORWARD, rt, ys, xs, ts)
@@ -389,3 +400,4 @@ for _f in (grad, grad_optional, vjp, vjp_optional, jvp, jvp_optional):
 for _f in (backward, backward_with, clear_grad):
     install(EagerTensor, _f.__name__, _f)
 install(EagerTensor, "grad", property(get_grad_))
+seal(Gradients)

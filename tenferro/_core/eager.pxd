@@ -55,6 +55,7 @@ cdef class Watcher:
     cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
                    bint view) except -1
 
+cdef int capture_more(int n) noexcept                               # open capture_trace guards of the process
 cdef int watch(Watcher w) except -1
 cdef int unwatch(Watcher w) except -1
 cdef bint watched_by_others() noexcept                              # somebody looks at every operation

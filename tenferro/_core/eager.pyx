@@ -19,6 +19,7 @@ from .tensor cimport Tensor
 
 import numpy as np
 
+from .state import seal
 from ..errors import (ContextMismatchError, DTypeMismatchError, IntegerOverflowError, PlacementError, RuntimeStateError,
                       ShapeMismatchError, UnsupportedError)
 
@@ -49,13 +50,45 @@ cdef inline EagerTensor owned(EagerTensor x):
     return t
 
 
+cdef inline bint lives(Node *n) noexcept:
+    """Whether what is computed from a node's tensor is recorded: what capture_trace has recorded ends with it."""
+    return n != NULL and not (n.flags & CAPTURED and not thread_state().capture)
+
+
+cdef int capturing = 0              # open capture_trace guards of the process
+
+
+cdef int capture_more(int n) noexcept:
+    global capturing
+    capturing += n
+    return 0
+
+
+cdef int give_node(EagerTensor x) except -1:
+    """Inside capture_trace an untracked operand becomes a leaf, so that derivatives can be taken for it."""
+    cdef Leaf *f
+    if x.node == NULL and x.rt is not None and x.v.meta != NULL and is_inexact(x.v.meta.dtype) \
+            and thread_state().capture and not thread_state().no_grad:
+        f = leaf_new(&x.v)
+        f.node.flags |= CAPTURED
+        x.node = &f.node
+        f.handles = <PyObject *> x
+    return 0
+
+
 cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p) noexcept:
     """The last, infallible part of recording."""
     cdef unsigned int h = node.op.id
-    cdef int i
+    cdef int i, flags = CAPTURED
     for i in range(node.n_in):
-        h = mix(h, node.ins[i].hash if node.ins[i] != NULL else 1)
+        if node.ins[i] != NULL:
+            h = mix(h, node.ins[i].hash)
+            flags &= node.ins[i].flags
+            node.ins[i].refs += 1
+        else:
+            h = mix(h, 1)
     node.hash = h
+    node.flags |= flags
     node.meta = meta_ref(t.v.meta)
     node.params = params_ref(p)
     node.saved = saved
@@ -68,13 +101,14 @@ cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p
 cdef int record1(OpDef *d, EagerTensor t, EagerTensor x, Params *p) except -1:
     cdef unsigned char saved = d.needs[0]
     cdef Node *node
+    if x.node.flags & CAPTURED and not thread_state().capture:
+        return 0
     if saved & 1:
         x_saved = owned(x)
         node = node_new(d, 1, count(saved))
         value_copy(saved_values(node), &x_saved.v)
     else:
         node = node_new(d, 1, count(saved))
-    x.node.refs += 1
     node.ins[0] = x.node
     return attach(t, node, saved, p)
 
@@ -84,12 +118,12 @@ cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -
     cdef Node *node
     cdef Value *v
     cdef EagerTensor a = x, b = y
+    if not (lives(x.node) or lives(y.node)):
+        return 0
     if x.node != NULL:
         saved = d.needs[0]
-        x.node.refs += 1
     if y.node != NULL:
         saved |= d.needs[1]
-        y.node.refs += 1
     if saved & 1 and x.v.buf.flags & BORROWED:
         a = owned(x)
     if saved & 2 and y.v.buf.flags & BORROWED:
@@ -142,8 +176,6 @@ cdef int record(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
         v[i] = copies[i]
     for i in range(n):
         node.ins[i] = nodes[i]
-        if nodes[i] != NULL:
-            nodes[i].refs += 1
     return attach(t, node, saved, p)
 
 
@@ -301,7 +333,7 @@ cdef int finish(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
     """Record if an input is tracked."""
     cdef int i
     for i in range(n):
-        if nodes[i] != NULL:
+        if lives(nodes[i]):
             if ops[op].recorded and recording() and is_inexact(t.v.meta.dtype):
                 record(op, t, n, nodes, ins, p)
             return 0
@@ -394,6 +426,8 @@ cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
     cdef OpDef *d = &ops[op]
     cdef EagerTensor t
     cdef Meta *m = x.v.meta
+    if capturing:
+        give_node(x)
     if m == NULL or p != NULL or d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype or not m.flags & DENSE:
         return apply1_general(op, x, p)
     t = fresh(x.rt, meta_ref(m))
@@ -426,6 +460,9 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
     cdef Value args[2]
     cdef Meta *m = x.v.meta
     cdef int dtype = m.dtype
+    if capturing:
+        give_node(x)
+        give_node(y)
     if m != y.v.meta or not m.flags & DENSE:
         if dtype != y.v.meta.dtype:
             return run2_general(op, x, y)
@@ -482,6 +519,10 @@ cdef EagerTensor apply3(int op, EagerTensor x, EagerTensor y, EagerTensor z):
     cdef int dtype, i
     check2(x, y)
     check2(x, z)
+    if capturing:
+        give_node(x)
+        give_node(y)
+        give_node(z)
     dtype = promote[y.v.meta.dtype][z.v.meta.dtype]
     if op != Op.WHERE:
         dtype = promote[x.v.meta.dtype][dtype]
@@ -531,6 +572,8 @@ cdef EagerTensor emit(int op, EagerRuntime rt, int n, Node **nodes, const Value 
 
 cdef EagerTensor emit1(int op, EagerTensor x, Params *p, Meta *out):
     cdef const Value *a = &x.v
+    if capturing:
+        give_node(x)
     return emit(op, x.rt, 1, &x.node, &a, p, out)
 
 
@@ -541,6 +584,9 @@ cdef EagerTensor emit2(int op, EagerTensor x, EagerTensor y, Params *p, Meta *ou
         params_drop(p)
         meta_drop(out)
         foreign(x, y)
+    if capturing:
+        give_node(x)
+        give_node(y)
     ins[0] = &x.v
     ins[1] = &y.v
     nodes[0] = x.node
@@ -569,6 +615,8 @@ cdef EagerTensor emit_n(int op, tuple xs, Params *p, Meta *out):
     try:
         for i in range(n):
             x = <EagerTensor> xs[i]
+            if capturing:
+                give_node(x)
             ins[i] = &x.v
             nodes[i] = x.node
         return emit(op, first.rt, n, nodes, ins, p, out)
@@ -585,6 +633,8 @@ cdef EagerTensor emit_view(int op, EagerTensor x, Params *p, Meta *out_meta, cha
     t.v.buf.refs += 1
     t.v.data = data
     try:
+        if capturing:
+            give_node(x)
         if watching:
             viewed(op, x, t, p)
         finish(op, t, 1, &x.node, &a, p)
@@ -987,3 +1037,6 @@ cdef void drop_handle(EagerTensor x) noexcept:
             p[0] = x.next_handle
             return
         p = &(<EagerTensor> p[0]).next_handle
+
+
+seal(EagerTensor)

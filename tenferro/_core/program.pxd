@@ -13,6 +13,7 @@ ctypedef struct Expected:       # what a node of a fitting trace must be
     Meta *meta
     int n_in
     int saved
+    int flags
     int children                # where the places of its inputs start in Program.ints
 
 ctypedef struct Input:          # a saved value

@@ -202,6 +202,7 @@ cdef int describe(Program p, Sweep s, list outputs, list targets, list seeds, li
         e.meta = meta_ref(n.meta)
         e.n_in = n.n_in
         e.saved = n.saved
+        e.flags = n.flags
         e.children = <int> len(ints)
         for k in range(n.n_in):
             if n.ins[k] == NULL:
@@ -370,7 +371,7 @@ cdef class Program:
         for i in range(self.n_nodes):
             n = nodes[i]
             e = &self.nodes[i]
-            if n == NULL or n.flags & HOOKED or n.op != e.op or n.n_in != e.n_in or n.saved != e.saved or not equal_meta(n.meta, e.meta) \
+            if n == NULL or n.flags & HOOKED or n.op != e.op or n.n_in != e.n_in or n.saved != e.saved or n.flags != e.flags or not equal_meta(n.meta, e.meta) \
                     or not equal_params(n.params, e.params):
                 return False
             for k in range(e.n_in):

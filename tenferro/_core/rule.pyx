@@ -78,10 +78,20 @@ cdef int no_rule(Ctx c, str transform) except -1:
                                  "operation a rule", op=name, transform=transform)
 
 
+cdef Py_ssize_t applied = 0
+
+
+def applied_rules():
+    """How many rules were looked up since the process started."""
+    return applied
+
+
 cdef EagerTensor apply_vjp(Ctx c, EagerTensor g):
+    global applied
     cdef OpDef *d = c.node.op
     cdef int i = c.i if d.n_in >= 0 else 7
     cdef EagerTensor local
+    applied += 1
     if d.vjp[i] != NULL:
         return (<rule_t> d.vjp[i])(c, g)
     if d.local[i] != NULL:
@@ -95,8 +105,10 @@ cdef EagerTensor apply_vjp(Ctx c, EagerTensor g):
 
 
 cdef EagerTensor apply_jvp(Ctx c, EagerTensor t):
+    global applied
     cdef OpDef *d = c.node.op
     cdef int i = c.i if d.n_in >= 0 else 7
+    applied += 1
     if d.jvp[i] != NULL:
         return (<rule_t> d.jvp[i])(c, t)
     if d.local[i] != NULL:

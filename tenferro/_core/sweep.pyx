@@ -17,7 +17,7 @@ from .eager cimport alias, apply1, apply2, cast, emit1, fresh, watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
 from .gradient_hooks cimport hooked_cotangent
-from .node cimport HOOKED, IS_LAZY, IS_LEAF
+from .node cimport CAPTURED, HOOKED, IS_LAZY, IS_LEAF
 from .optable cimport Op
 from .rule cimport apply_jvp, apply_vjp
 from .state cimport engine_for, thread_state
@@ -397,6 +397,8 @@ cdef tuple backward(Sweep s, Node *root, EagerTensor seed):
             continue
         if n.flags & HOOKED:
             g = hooked_cotangent(n, g, s.ctx.traced)
+        if n.flags & CAPTURED:
+            continue
         if n.flags & IS_LEAF:
             leaves.append(<size_t> n)
             g = settled(g)
