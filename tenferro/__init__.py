@@ -8,7 +8,6 @@ import os
 import numpy as _np
 
 from . import errors
-from ._checkpoint import checkpoint
 from ._core import capture as _capture  # noqa: F401  (a method of runtimes)
 from ._core.caches import AdContext, CacheLimits, CacheStats
 from ._core import extension as _extension  # noqa: F401  (installs itself into EagerRuntime)
@@ -32,11 +31,9 @@ from ._core.state import (
 from ._core.tensor import Tensor
 from ._creation import *
 from ._creation import __all__ as _creation
-from ._jacobian import hessian, jacobian
 from .operations import PUBLIC as _PUBLIC
 from .rules import load as _load_rules
 from ._methods import install as _install
-from .transforms import grad, hvp, jvp, stop_gradient, value_and_grad, vjp
 
 __version__ = "0.1.0"
 
@@ -49,10 +46,27 @@ bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64
                                    "float64", "complex64", "complex128"))
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
+_LAZY = {"checkpoint": "_checkpoint", "hessian": "_jacobian", "jacobian": "_jacobian",
+         **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
+
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
-           "ExecutionEngine", "Gradients", "Tensor", "checkpoint", "constant", "custom_op", "default_engine", "default_runtime", "errors",
-           "get_include", "grad", "hessian", "hvp", "jacobian", "jvp", "no_grad", "session", "set_default_engine", "stop_gradient",
-           "value_and_grad", "variable", "vjp", *_creation, *_PUBLIC]
+           "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",
+           "get_include", "no_grad", "session", "set_default_engine",
+           "variable", *_LAZY, *_creation, *_PUBLIC]
+
+
+def __getattr__(name):
+    """Function transforms, loaded at first use."""
+    if name not in _LAZY:
+        raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = globals()[name] = getattr(import_module(f"tenferro.{_LAZY[name]}"), name)
+    return value
+
+
+def __dir__():
+    return sorted({*globals(), *_LAZY})
 
 
 def get_include() -> str:
