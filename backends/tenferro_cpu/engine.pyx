@@ -1,5 +1,6 @@
 """The serial CPU engine: one kernel per operation on host memory."""
 
+cimport cython
 from tenferro._core.abi cimport *
 from tenferro._core.engine cimport ExecutionEngine, kernel_table
 from tenferro._core.optable cimport Op, OpDef, ops
@@ -10,6 +11,8 @@ from tenferro._core import optable
 cdef kernel_t *table = kernel_table()
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class CpuEngine(ExecutionEngine):
     """Engine that computes on the CPU. All of them share the host's memory, so a fresh one never conflicts."""
 

@@ -1,5 +1,6 @@
 """The engine contract: an engine runs one operation at a time on the memory that it reaches."""
 
+cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
@@ -24,6 +25,8 @@ cdef kernel_t *kernel_table() except NULL:
     return t
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class ExecutionEngine:
     """Base class of engines.
 

@@ -1,11 +1,15 @@
 """Operations as methods of a session, which run on that session's engine wherever they are called."""
 
+cimport cython
 from .abi cimport *
 from .state cimport EagerSession, close_session, install, open_session, thread_state
 
 from ..errors import RuntimeStateError
+from .state import seal
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class SessionCall:
     """One operation bound to a session."""
     cdef EagerSession session
@@ -31,6 +35,8 @@ cdef class SessionCall:
         return f"<operation {self.__wrapped__.__name__} of {self.session!r}>"
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class SessionOperation:
     """Descriptor that binds an operation to the session it is read from."""
     cdef readonly object __wrapped__
@@ -61,3 +67,6 @@ def install_methods(type cls, dict table):
     """Add functions, properties and other descriptors to an extension type."""
     for name, f in table.items():
         install(cls, name, f)
+
+
+seal(SessionCall)

@@ -3,6 +3,7 @@
 import functools
 import threading
 
+cimport cython
 from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF, Py_DECREF
 from .memory cimport value_drop
@@ -28,6 +29,16 @@ cdef int install(object cls, str name, object f) except -1:
     return 0
 
 
+def refuse(cls=object, *args, **kwargs):
+    """``__new__`` of types whose fields only the library can fill."""
+    raise TypeError(f"{cls.__name__} objects are handed out by other functions; they are not made by __new__")
+
+
+def seal(type cls):
+    """Let nobody make an object of this type with empty fields from Python; C code is not affected."""
+    install(cls, "__new__", staticmethod(refuse))
+
+
 cdef TfThread *thread_state() noexcept:
     return &tf_thread
 
@@ -38,8 +49,13 @@ cdef EagerRuntime _default_runtime = None
 _lock = threading.Lock()
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class ContextId:
     """Opaque, hashable identity of a runtime."""
+
+    def __init__(self):
+        raise TypeError("identities are made with runtimes: EagerRuntime().id")
 
     def __eq__(self, other):
         return self is other
@@ -51,6 +67,8 @@ cdef class ContextId:
         return f"ContextId({self.number})"
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class EagerRuntime:
     """Shared eager context: owns ids, gradient slots, caches and extension modules.
 
@@ -211,6 +229,8 @@ cdef int close_session(EagerSession s) except -1:
     return 0
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class EagerSession:
     """Operations on one runtime with one borrowed engine; made by ``with_eager_session`` or ``session``."""
 
@@ -221,6 +241,8 @@ cdef class EagerSession:
         return f"<EagerSession on {self.engine!r}{', closed' if self.closed else ''}>"
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class Guard:
     """Context manager of one thread: acts from ``__enter__``; ``close()`` ends it early and is idempotent."""
 
@@ -257,6 +279,8 @@ cdef class Guard:
         return "guard"
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class NoGrad(Guard):
     """Inside this guard nothing is recorded on this thread. ``no_grad()(f)`` decorates a function."""
 
@@ -278,6 +302,8 @@ cdef class NoGrad(Guard):
         return wrapper
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class SessionGuard(Guard):
     cdef EagerRuntime runtime
     cdef object engine
@@ -288,12 +314,15 @@ cdef class SessionGuard(Guard):
         self.engine = engine
 
     def _open(self):
+        if self.runtime is None:
+            raise TypeError("sessions are opened by EagerRuntime.with_eager_session or EagerRuntime.session")
         self.session_ = open_session(self.runtime,
                                      engine_for(self.runtime) if self.engine is None else as_engine(self.engine))
         return self.session_
 
     def _close(self):
-        close_session(self.session_)
+        if self.session_ is not None:
+            close_session(self.session_)
 
     def _name(self):
         return "session"
@@ -335,3 +364,7 @@ def set_default_engine(engine):
     before = default_engine_()
     _default_engine = new
     return before
+
+
+for _cls in (ContextId, EagerSession):
+    seal(_cls)

@@ -14,6 +14,7 @@ from .optable cimport dtype_code, dtype_object
 import numpy as np
 
 from ..errors import DTypeMismatchError, HostAccessError, NonContiguousError
+from .state import seal
 
 cnp.import_array()
 
@@ -164,6 +165,8 @@ cdef Tensor wrap_tensor(Value *v):
     return t
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 @cython.final
 cdef class Tensor:
     """A concrete, immutable, strided tensor: dtype, shape, strides and memory.
@@ -288,3 +291,6 @@ cdef class Tensor:
 
     def __repr__(self):
         return describe(&self.v, "Tensor", "")
+
+
+seal(Tensor)

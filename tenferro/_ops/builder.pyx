@@ -1,13 +1,17 @@
 """Slices built up axis by axis."""
 
+cimport cython
 from tenferro._core.eager cimport EagerTensor, check
 from tenferro._core.state cimport EagerSession, close_session, install, open_session
 from .slicing import getitem
 from .structure cimport axis_of
 
+from tenferro._core.state import seal
 from tenferro.errors import ContextMismatchError, RuntimeStateError, ValidationError
 
 
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
 cdef class SliceBuilder:
     """Description of a slice of one tensor; made by `EagerTensor.slice_builder`. Every axis stays one of the result."""
 
@@ -130,3 +134,4 @@ def slice_builder(EagerTensor self):
 
 
 install(EagerTensor, "slice_builder", slice_builder)
+seal(SliceBuilder)
