@@ -1,12 +1,14 @@
 """Checkpoints: a function whose intermediate values are not kept but computed again when they are needed."""
 
+import contextlib
 import functools
 
 import numpy as np
 
+from ._core.capture import CaptureTrace
 from ._core.custom import custom_op
 from ._core.eager import EagerTensor
-from ._core.identity import capturing, identity, link, node_id, now, outer, recording, swept
+from ._core.identity import captured, capturing, identity, link, node_id, now, outer, recording, swept
 from ._tree import flatten, unflatten
 from .errors import RuntimeStateError, ValidationError
 
@@ -17,8 +19,8 @@ def checkpoint(f):
     """A function that computes what `f` does and keeps its arguments instead of all between.
 
     When a derivative needs them, the intermediate values are computed again: memory for time, one more evaluation of
-    `f` for each sweep. Derivatives of any order and of both modes are those of `f`, also with respect to tracked tensors
-    that `f` refers to without having them as arguments.
+    `f` for each sweep. Derivatives of any order and of both modes are those of `f`, also with respect to tracked
+    tensors that `f` refers to without having them as arguments.
 
     Parameters
     ----------
@@ -69,11 +71,14 @@ class Call:
     def results(self):
         """Evaluate, and record that as one operation on the arguments and the outer tensors."""
         xs = [self.leaves[k] for k in self.places]
-        self.active = [x.dtype.kind in "fc" and (capturing() or node_id(x) != 0) for x in xs]
+        self.capturing = capturing()
+        self.active = [x.dtype.kind in "fc" and (self.capturing or node_id(x) != 0) for x in xs]
         self.leaves = [None if isinstance(x, EagerTensor) else x for x in self.leaves]
         run = Run(self, xs)
         self.outer, self.signature = run.outer, run.signature
         values = [y.detach() for y in run.tensors]
+        if self.capturing:
+            xs = [identity(x)[1] if active else x for x, active in zip(xs, self.active)]
         if values and (xs or self.outer):
             operation = custom_op(lambda *_: tuple(values), vjp=self.vjp, jvp=self.jvp, name="checkpoint")
             values = operation(*xs, *self.outer)
@@ -86,7 +91,7 @@ class Call:
             raise RuntimeStateError(f"checkpoint: the function returned {run.signature[1]} when evaluated again, "
                                     f"but {self.signature[1]} at first; it must do the same every time",
                                     op="checkpoint")
-        if {node_id(x) for x in run.outer} != {node_id(x) for x in self.outer}:
+        if _tracked(run.outer) != _tracked(self.outer):
             raise RuntimeStateError("checkpoint: the function used other tracked tensors when it was evaluated again; "
                                     "pass those that change as arguments", op="checkpoint")
         return run
@@ -105,6 +110,10 @@ class Call:
         return tuple(run.sweep("jvp", run.inputs + self.outer, seeds, run.tensors, xs))
 
 
+def _tracked(outer):
+    return {node_id(x) for x in outer if not captured(x)}
+
+
 class Run:
     """One evaluation, recorded apart from the traces that its arguments belong to."""
 
@@ -115,11 +124,12 @@ class Run:
         for k, x, active in zip(call.places, xs, call.active):
             leaves[k] = x.detach()
             if active:
-                kept, leaves[k] = identity(leaves[k])
+                kept, leaves[k] = identity(leaves[k], linked=False)
                 self.inputs.append(kept)
                 self.primals.append(x)
         args, kwargs = unflatten(call.structure, leaves)
-        self.leaves, self.structure = flatten(call.f(*args, **kwargs))
+        with CaptureTrace() if call.capturing else contextlib.nullcontext():
+            self.leaves, self.structure = flatten(call.f(*args, **kwargs))
         self.places = [k for k, y in enumerate(self.leaves) if isinstance(y, EagerTensor)]
         self.tensors = [self.leaves[k] for k in self.places]
         self.signature = self.structure, [(y.shape, y.dtype.name) for y in self.tensors]

@@ -6,11 +6,11 @@ handed out without its trace.
 """
 
 from .abi cimport *
-from .eager cimport EagerTensor, alias, check
+from .eager cimport EagerTensor, alias, check, emit_view
 from .memory cimport *
-from .node cimport IS_LEAF, Leaf, Node, mix, node_new, recorded
+from .node cimport CAPTURED, IS_LEAF, Leaf, Node, mix, node_new, recorded
 from .optable cimport Op, dtype_object, ops
-from .state cimport EagerRuntime, Guard, thread_state
+from .state cimport EagerRuntime, Guard, TfThread, thread_state
 from .sweep cimport Sweep, start, zeros_of
 
 from libc.string cimport memset
@@ -34,10 +34,11 @@ cdef unsigned int structure_hash(const Node *node) noexcept:
     return h
 
 
-def identity(EagerTensor x not None):
+def identity(EagerTensor x not None, bint linked=True):
     """Two handles on one new identity node of a tensor: one to keep, one to give away.
 
-    The node has an edge to the tensor's own node if the tensor is tracked and this thread is recording.
+    The node has an edge to the tensor's own node if the tensor is tracked and this thread is recording, unless it is not
+    to be linked. Inside capture_trace an untracked tensor is captured.
 
     Raises
     ------
@@ -46,16 +47,20 @@ def identity(EagerTensor x not None):
     """
     cdef Node *node
     cdef EagerTensor kept
+    cdef TfThread *thread = thread_state()
     check(x)
     if not is_inexact(x.v.meta.dtype):
         raise ValidationError(f"a tensor of {dtype_object(x.v.meta.dtype)} cannot be differentiated: derivatives need floating "
                               "or complex numbers; convert it, for example with dtype=float", argument="dtype")
+    if linked and thread.capture and not thread.no_grad and (x.node == NULL or x.node.flags & CAPTURED):
+        kept = emit_view(Op.ALIAS, x, NULL, meta_ref(x.v.meta), x.v.data)
+        return kept, handle(kept, kept.node)
     node = node_new(&ops[<int> Op.ALIAS], 1, 0)
     node.meta = meta_ref(x.v.meta)
     node.params = NULL
     node.saved = 0
     node.ins[0] = NULL
-    if x.node != NULL and thread_state().no_grad == 0:
+    if linked and x.node != NULL and not x.node.flags & CAPTURED and not thread.no_grad:
         node.ins[0] = x.node
         x.node.refs += 1
     node.hash = structure_hash(node)
@@ -179,7 +184,7 @@ cdef EagerTensor stand_in(EagerRuntime rt, Node *n):
 
 
 def outer(EagerRuntime rt not None, list tensors, unsigned long long since, list own):
-    """Handles on the nodes recorded before a moment that the traces of the tensors end in.
+    """Handles on the nodes recorded before a moment, and on captured leaves, that the traces of the tensors end in.
 
     The traces are not followed beyond the nodes of `own`. The handles are for use as ``wrt``: where they have no value to
     show, it is zero.
@@ -198,7 +203,7 @@ def outer(EagerRuntime rt not None, list tensors, unsigned long long since, list
     while i < s.n:
         n = s.items[i].node
         if s.items[i].active != 2:
-            if n.seq <= since:
+            if n.seq <= since or n.flags & CAPTURED and n.flags & IS_LEAF:
                 found.append(stand_in(rt, n))
             else:
                 for k in range(n.n_in):
@@ -211,6 +216,11 @@ def outer(EagerRuntime rt not None, list tensors, unsigned long long since, list
 def node_id(EagerTensor x not None):
     """A number for the node of a tensor, the same for all its handles; 0 if there is none."""
     return <size_t> x.node
+
+
+def captured(EagerTensor x not None):
+    """Whether the node of a tensor was recorded by capture_trace only."""
+    return x.node != NULL and x.node.flags & CAPTURED != 0
 
 
 def zeros(EagerTensor x not None):

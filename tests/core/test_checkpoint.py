@@ -328,3 +328,19 @@ def test_many_threads():
         t.join()
     assert len(results) == 4 * 19
     assert all(results)
+
+
+# ---- capture_trace ---------------------------------------------------------------------------------------------------
+
+def test_inside_capture_trace():
+    x, c = tfr.constant(2.0), tfr.constant(3.0)
+    rt = x.runtime
+
+    def f(x):
+        return x ** 3 * c + tfr.constant(1.0)
+    with rt.capture_trace():
+        y = tfr.checkpoint(f)(x)
+    assert rt.vjp(y, x, 1.0).item() == 36
+    assert rt.vjp(y, c, 1.0).item() == 8
+    assert [g.item() for g in rt.vjp(y, [c, x], 1.0)] == [8, 36]
+    assert rt.jvp(y, x, 1.0).item() == 36

@@ -650,3 +650,27 @@ def test_many_threads():
     assert not failed
     assert len(found) == 4 * 29
     assert all(found)
+
+
+# ---- capture_trace ---------------------------------------------------------------------------------------------------
+
+def test_transforms_inside_capture_trace():
+    x = tfr.constant(2.0)
+    rt = x.runtime
+    with rt.capture_trace():
+        y, g = tfr.value_and_grad(lambda y: y ** 3 * x)(x)
+        _, t = tfr.jvp(lambda y: y ** 3, (x,), (x,))
+        h = tfr.hvp(lambda y: y ** 3)(x, 1.0)
+    assert [number(r) for r in (y, g, t, h)] == [16, 24, 24, 12]
+    assert not any(r.tracks_grad for r in (y, g, t, h))
+    assert number(rt.vjp(y, x, 1.0)) == 4 * 8
+    assert number(rt.vjp(g, x, 1.0)) == 9 * 4
+    assert number(rt.jvp(t, x, 1.0)) == 9 * 4
+    assert number(rt.vjp(h, x, 1.0)) == 6
+
+
+def test_what_was_captured_ends_with_the_guard():
+    x = tfr.constant(2.0)
+    with x.runtime.capture_trace():
+        y = x * x
+    assert not tfr.grad(lambda z: z ** 3)(y).tracks_grad
