@@ -5,9 +5,9 @@ depend on the unknown conductance of every edge. From temperatures that were rec
 out, SciPy's `minimize` (trust-ncg) recovers the conductances: it takes gradients in reverse mode and Hessian-vector
 products in forward over reverse mode, all through the product of the sparse matrix and a vector.
 
-That product is computed by SciPy, so the library needs to be told how to differentiate it. It is told twice, with the same
-rules: as a function of this program's own (`tenferro.custom_op`), and as an extension module such as a library of sparse
-matrices would ship, which is installed in a runtime.
+That product is computed by SciPy, so the library needs to be told how to differentiate it. It is told twice, with the
+same rules: as a function of this program's own (`tenferro.custom_op`), and as an extension module such as a library of
+sparse matrices would ship, which is installed in a runtime.
 
     python examples/sparse_matvec.py
     python examples/sparse_matvec.py --quick
@@ -54,8 +54,8 @@ def product(values, x, *, pattern, transposed=False):
 def rules(matvec):
     """VJP and JVP of the product: it is linear in either argument.
 
-    With ``y = A x``, the cotangents are ``A^H g`` for x and ``g[row] * conj(x[column])`` for the value stored there. They
-    are written with operations that can be differentiated, `matvec` itself among them, and so can be differentiated again.
+    With ``y = A x``, the cotangents are ``A^H g`` for x and ``g[row] * conj(x[column])`` for the value stored there.
+    They are written with operations that can be differentiated, `matvec` itself among them, so the rules can be, too.
     """
 
     def vjp(g, out, values, x, *, pattern, transposed=False):
@@ -129,7 +129,8 @@ class Experiment:
     def temperatures(self, log_conductance):
         """States after every step of ``x - dt * L x``, for every start."""
         network, product = self.network, self.product
-        values = product(tfr.constant(network.assembly.data), tfr.exp(log_conductance), pattern=network.assembly_pattern)
+        assembly = tfr.constant(network.assembly.data)
+        values = product(assembly, tfr.exp(log_conductance), pattern=network.assembly_pattern)
         states = []
         for x in self.starts:
             for _ in range(self.steps):

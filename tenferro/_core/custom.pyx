@@ -3,9 +3,9 @@
 cimport cython
 
 from .abi cimport *
-from .custom_node cimport Rules, known_to, new_rules, outputs, recorded_call
+from .custom_node cimport Rules, call_in, known_to, new_rules, outputs, recorded_call
 from .eager cimport EagerTensor, alias, alias_in, check, constant_value, weak_scalar
-from .state cimport EagerRuntime, TfThread, ambient_runtime, thread_state
+from .state cimport EagerRuntime, ambient_runtime
 
 import functools
 
@@ -102,14 +102,7 @@ def apply(Operation operation not None, tuple inputs, dict params=None):
     cdef EagerRuntime rt = runtime_of(inputs)
     cdef tuple xs = operands(inputs, rt)
     cdef list values = [alias(<EagerTensor> x, NULL) for x in xs]
-    cdef TfThread *thread = thread_state()
-    f = operation.function
-    thread.no_grad += 1
-    try:
-        result = f(*values) if params is None else f(*values, **params)
-    finally:
-        thread.no_grad -= 1
-    del values
+    result = call_in(rt, 1, operation.function, values, params)
     outs = outputs(rt, operation.rules, result)
     return recorded_call(rt, known_to(rt, operation.rules, None), params, xs, outs, isinstance(result, (tuple, list)))
 

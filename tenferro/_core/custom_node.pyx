@@ -14,7 +14,7 @@ from .importing cimport compact, import_array
 from .memory cimport *
 from .node cimport mix, node_drop, node_new, saved_values
 from .optable cimport Op, OUT, ops
-from .state cimport thread_state
+from .state cimport EagerSession, TfThread, ambient_runtime, close_session, engine_for, open_session, thread_state
 from .tensor cimport Tensor
 
 import numpy as np
@@ -190,6 +190,22 @@ cdef Node *output_node(Node *call, Record record, int index, EagerTensor y) exce
     node.ins[0] = call
     set_hash(node)
     return node
+
+
+# ---- calling functions -----------------------------------------------------------------------------------------------
+
+cdef object call_in(EagerRuntime rt, int no_grad, object f, object args, dict params):
+    """Call a user's function with recording off or on, and what it creates in the runtime of its arguments."""
+    cdef TfThread *thread = thread_state()
+    cdef int outside = thread.no_grad
+    cdef EagerSession s = None if ambient_runtime() is rt else open_session(rt, engine_for(rt))
+    thread.no_grad = no_grad
+    try:
+        return f(*args) if params is None else f(*args, **params)
+    finally:
+        thread.no_grad = outside
+        if s is not None:
+            close_session(s)
 
 
 # ---- what functions return -------------------------------------------------------------------------------------------

@@ -3,13 +3,13 @@
 from cpython.object cimport PyObject
 
 from .abi cimport *
-from .custom_node cimport Record, converted, dims_of, output_node, record_of
+from .custom_node cimport Record, call_in, converted, dims_of, output_node, record_of
 from .eager cimport EagerTensor, alias, alias_in, apply2, real_scalar, wrap
 from .memory cimport *
 from .node cimport Node, saved_values
 from .optable cimport Op, dtype_object
 from .rule cimport Ctx, rule
-from .state cimport TfThread, thread_state
+from .state cimport EagerRuntime
 
 from ..errors import DTypeMismatchError, ShapeMismatchError, UnsupportedAdRuleError, ValidationError
 
@@ -61,18 +61,12 @@ cdef tuple sequence_of(str name, object found, Py_ssize_t n, str rule_name, str 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------
 
-cdef object rule_call(Record r, object f, str transform, tuple args):
+cdef object rule_call(EagerRuntime rt, Record r, object f, str transform, tuple args):
     """Call a user's rule; what it does is recorded where its arguments are tracked, also inside no_grad."""
-    cdef TfThread *thread = thread_state()
-    cdef int no_grad = thread.no_grad
     if f is None:
         raise UnsupportedAdRuleError(f"{r.rules.name} has no {transform} rule; "
                                      + r.rules.remedy.format(transform=transform), op=r.rules.name, transform=transform)
-    thread.no_grad = 0
-    try:
-        return f(*args) if r.params is None else f(*args, **r.params)
-    finally:
-        thread.no_grad = no_grad
+    return call_in(rt, 0, f, args, r.params)
 
 
 cdef EagerTensor saved_tensor(Ctx c, const Value *value, Node *edge):
@@ -120,7 +114,7 @@ cdef list cotangents(Ctx c, Record r, EagerTensor g):
     cdef int k
     if r.n_out >= 0:
         given = tuple(c.pending.pop(<size_t> n))
-    given = rule_call(r, r.rules.vjp, "vjp", (given, outputs_of(c, r), *inputs_of(c)))
+    given = rule_call(c.rt, r, r.rules.vjp, "vjp", (given, outputs_of(c, r), *inputs_of(c)))
     xs = sequence_of(r.rules.name, given, n.n_in, "vjp", "for each argument")
     for k in range(n.n_in):
         found.append(None if xs[k] is None or n.ins[k] == NULL else derivative_of(
@@ -169,7 +163,7 @@ cdef EagerTensor custom_jvp(Ctx c, EagerTensor t):
         return None
     ts = tuple(c.tangents)
     c.tangents = []
-    given = rule_call(r, r.rules.jvp, "jvp", (ts, outputs_of(c, r), *inputs_of(c)))
+    given = rule_call(c.rt, r, r.rules.jvp, "jvp", (ts, outputs_of(c, r), *inputs_of(c)))
     if r.n_out < 0:
         if given is None:
             return None

@@ -7,12 +7,11 @@ import numpy as np
 
 from .abi cimport *
 from .custom cimport operands
-from .custom_node cimport Rules, dims_of, known_to, new_rules, outputs, recorded_call
+from .custom_node cimport Rules, call_in, dims_of, known_to, new_rules, outputs, recorded_call
 from .eager cimport EagerTensor, alias
 from .engine cimport ExecutionEngine
 from .optable cimport dtype_code, dtype_object
-from .state cimport (EagerRuntime, EagerSession, TfThread, close_session, engine_for, install, open_session,
-                     thread_state)
+from .state cimport EagerRuntime, EagerSession, close_session, engine_for, install, open_session, thread_state
 from .tensor cimport export_array
 
 from .caches import check_family
@@ -104,7 +103,6 @@ cdef object executor_input(ExtensionOperation op, ExecutionEngine engine, EagerT
 cdef object run(ExtensionOperation op, EagerRuntime rt, tuple inputs, dict params):
     cdef ExecutionEngine engine = engine_for(rt)
     cdef tuple xs = operands(inputs, rt), outs
-    cdef TfThread *thread = thread_state()
     executor = op.executors.get(engine.kind)
     if executor is None:
         have = ", ".join(map(repr, op.executors)) or "no kind"
@@ -113,11 +111,7 @@ cdef object run(ExtensionOperation op, EagerRuntime rt, tuple inputs, dict param
                                f"'{engine.name}'", op=op.rules.name, engine=engine.name)
     shapes, dtypes, several = promised(op, xs, params)
     args = [executor_input(op, engine, x) for x in xs]
-    thread.no_grad += 1
-    try:
-        result = executor(*args, **params)
-    finally:
-        thread.no_grad -= 1
+    result = call_in(rt, 1, executor, args, params)
     if several != isinstance(result, (tuple, list)):
         want = "a tuple of arrays" if several else "one array"
         raise ValidationError(f"{op.rules.name}: its executor for engines of kind '{engine.kind}' gave "
