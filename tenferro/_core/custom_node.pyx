@@ -12,7 +12,7 @@ from cpython.ref cimport Py_REFCNT
 from .eager cimport alias, alias_in, check, constant_value, real_scalar, weak_scalar
 from .importing cimport compact, import_array
 from .memory cimport *
-from .node cimport mix, node_drop, node_new, saved_values
+from .node cimport CAPTURED, Leaf, leaf_new, mix, node_drop, node_new, saved_values
 from .optable cimport Op, OUT, ops
 from .state cimport EagerSession, TfThread, ambient_runtime, close_session, engine_for, open_session, thread_state
 from .tensor cimport Tensor
@@ -127,16 +127,20 @@ cdef int connect(Node *node, tuple xs) except -1:
             x.node.refs += 1
             node.ins[k] = x.node
         k += 1
-    set_hash(node)
+    complete(node)
     return 0
 
 
-cdef void set_hash(Node *node) noexcept:
+cdef void complete(Node *node) noexcept:
+    """What follows from the edges: the hash, and whether only capture_trace has recorded what is used."""
     cdef unsigned int h = node.op.id
-    cdef int k
+    cdef int k, flags = CAPTURED
     for k in range(node.n_in):
         h = mix(h, node.ins[k].hash if node.ins[k] != NULL else 1)
+        if node.ins[k] != NULL:
+            flags &= node.ins[k].flags
     node.hash = h
+    node.flags |= flags
 
 
 cdef tuple outputs(EagerRuntime rt, Rules rules, object result):
@@ -148,14 +152,29 @@ cdef tuple outputs(EagerRuntime rt, Rules rules, object result):
 
 cdef object recorded_call(EagerRuntime rt, Rules rules, dict params, tuple xs, tuple outs, bint several):
     """The results of a call, tracked if an input is; `several` if the function returned a sequence."""
+    cdef TfThread *thread = thread_state()
     cdef bint track = False
     cdef EagerTensor x
-    if thread_state().no_grad == 0:
+    if thread.no_grad == 0:
         for x in xs:
-            track = track or (x.node != NULL and is_inexact(x.v.meta.dtype))
+            if x.node == NULL and thread.capture:
+                capture(x)
+            if x.node != NULL and is_inexact(x.v.meta.dtype) and (thread.capture or not x.node.flags & CAPTURED):
+                track = True
     if track:
         attach(rt, new_record(rules, params, len(outs) if several else -1, 0), xs, outs)
     return outs if several else outs[0]
+
+
+cdef int capture(EagerTensor x) except -1:
+    """Inside capture_trace an untracked argument becomes a leaf."""
+    cdef Leaf *f
+    if is_inexact(x.v.meta.dtype):
+        f = leaf_new(&x.v)
+        f.node.flags |= CAPTURED
+        f.handles = <PyObject *> x
+        x.node = &f.node
+    return 0
 
 
 cdef int attach(EagerRuntime rt, Record record, tuple xs, tuple outs) except -1:
@@ -188,7 +207,7 @@ cdef Node *output_node(Node *call, Record record, int index, EagerTensor y) exce
     cdef Node *node = custom_node(Op.CUSTOM_OUTPUT, own, y.v.meta, (y,), ())
     call.refs += 1
     node.ins[0] = call
-    set_hash(node)
+    complete(node)
     return node
 
 

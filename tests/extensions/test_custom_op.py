@@ -388,6 +388,23 @@ def test_runtimes_do_not_mix():
         linear(lambda g, out, x, y: (foreign, None))(x, 1.0).backward()
 
 
+@pytest.mark.parametrize("f", [sine_of_product, lambda x, y: product_and_exp(x, y)[0]], ids=["one", "several"])
+def test_captured_trace(f):
+    rt = tfr.default_runtime()
+    x, y = tfr.constant([1.0, 2.0]), tfr.constant([3.0, 4.0])
+    with rt.capture_trace():
+        z = f(x, y)
+        with tfr.no_grad():
+            unrecorded = f(x, y)
+    assert not z.tracks_grad
+    u, v = tfr.variable(x), tfr.variable(y)
+    w = f(u, v)
+    assert rt.vjp(z, x, [1.0, 2.0]).tolist() == rt.vjp(w, u, [1.0, 2.0]).tolist()
+    assert rt.jvp(z, y, [1.0, 2.0]).tolist() == rt.jvp(w, v, [1.0, 2.0]).tolist()
+    assert rt.vjp_optional(unrecorded, x, [1.0, 2.0]) is None
+    assert rt.vjp_optional(f(z, z), x, [1.0, 2.0]) is None
+
+
 def test_functions_and_rules_create_tensors_in_the_runtime_of_the_arguments():
     rt = tfr.EagerRuntime()
     x = rt.variable_from([1.0, 2.0])
