@@ -296,6 +296,7 @@ cdef class NoGrad(Guard):
 
     def __call__(self, f):
         @functools.wraps(f)
+        @cython.binding(True)
         def wrapper(*args, **kwargs):
             with NoGrad():
                 return f(*args, **kwargs)
