@@ -77,18 +77,7 @@ cdef int give_node(EagerTensor x) except -1:
 
 
 cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p) noexcept:
-    """The last, infallible part of recording."""
-    cdef unsigned int h = node.op.id
-    cdef int i, flags = CAPTURED
-    for i in range(node.n_in):
-        if node.ins[i] != NULL:
-            h = mix(h, node.ins[i].hash)
-            flags &= node.ins[i].flags
-            node.ins[i].refs += 1
-        else:
-            h = mix(h, 1)
-    node.hash = h
-    node.flags |= flags
+    """The last, infallible part of recording, but for the edges."""
     node.meta = meta_ref(t.v.meta)
     node.params = params_ref(p)
     node.saved = saved
@@ -99,31 +88,39 @@ cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p
 
 
 cdef int record1(OpDef *d, EagerTensor t, EagerTensor x, Params *p) except -1:
-    cdef unsigned char saved = d.needs[0]
+    cdef unsigned char saved = d.needs[0], captured = x.node.flags & CAPTURED
     cdef Node *node
-    if x.node.flags & CAPTURED and not thread_state().capture:
+    cdef EagerTensor a = x
+    if captured and not thread_state().capture:
         return 0
+    if saved & 1 and x.v.buf.flags & BORROWED:
+        a = owned(x)
+    node = node_new(d, 1, count(saved))
     if saved & 1:
-        x_saved = owned(x)
-        node = node_new(d, 1, count(saved))
-        value_copy(saved_values(node), &x_saved.v)
-    else:
-        node = node_new(d, 1, count(saved))
+        value_copy(saved_values(node), &a.v)
+    x.node.refs += 1
     node.ins[0] = x.node
+    node.flags = captured
+    node.hash = mix(d.id, x.node.hash)
     return attach(t, node, saved, p)
 
 
 cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -1:
-    cdef unsigned char saved = 0
+    cdef unsigned char saved = 0, captured = CAPTURED
+    cdef unsigned int h1 = 1, h2 = 1
     cdef Node *node
     cdef Value *v
     cdef EagerTensor a = x, b = y
-    if not (lives(x.node) or lives(y.node)):
-        return 0
     if x.node != NULL:
         saved = d.needs[0]
+        captured = x.node.flags & CAPTURED
+        h1 = x.node.hash
     if y.node != NULL:
         saved |= d.needs[1]
+        captured &= y.node.flags
+        h2 = y.node.hash
+    if captured and not thread_state().capture:
+        return 0
     if saved & 1 and x.v.buf.flags & BORROWED:
         a = owned(x)
     if saved & 2 and y.v.buf.flags & BORROWED:
@@ -131,6 +128,12 @@ cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -
     node = node_new(d, 2, count(saved))
     node.ins[0] = x.node
     node.ins[1] = y.node
+    if x.node != NULL:
+        x.node.refs += 1
+    if y.node != NULL:
+        y.node.refs += 1
+    node.flags = captured
+    node.hash = mix(mix(d.id, h1), h2)
     v = <Value *> (node.ins + 2)
     if saved & 1:
         value_copy(v, &a.v)
@@ -174,8 +177,16 @@ cdef int record(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
     v = <Value *> (node.ins + n)
     for i in range(k):
         v[i] = copies[i]
+    node.hash = d.id
+    node.flags = CAPTURED
     for i in range(n):
         node.ins[i] = nodes[i]
+        if nodes[i] != NULL:
+            nodes[i].refs += 1
+            node.hash = mix(node.hash, nodes[i].hash)
+            node.flags &= nodes[i].flags
+        else:
+            node.hash = mix(node.hash, 1)
     return attach(t, node, saved, p)
 
 
@@ -887,13 +898,13 @@ cdef class EagerTensor:
         return hooks.update(self, Op.CONTRACT, other)
 
     def __iand__(self, other):
-        return hooks.update(self, Op.LOGICAL_AND, as_bool(other))
+        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_AND, as_bool(other))
 
     def __ior__(self, other):
-        return hooks.update(self, Op.LOGICAL_OR, as_bool(other))
+        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_OR, as_bool(other))
 
     def __ixor__(self, other):
-        return hooks.update(self, Op.LOGICAL_XOR, as_bool(other))
+        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_XOR, as_bool(other))
 
     def __neg__(self):
         return apply1(Op.NEG, self)
