@@ -1,6 +1,7 @@
 """Per-thread state (grad mode, open sessions), runtimes, sessions and guards."""
 
 import functools
+import os
 import threading
 
 cimport cython
@@ -171,13 +172,21 @@ cdef ExecutionEngine as_engine(object engine):
                            op="session", engine=type(engine).__name__)
 
 
+cdef ExecutionEngine named_engine(str name):
+    """The engine that the environment asks for."""
+    if name != "cpu":
+        raise UnsupportedError(f"TENFERRO_ENGINE={name!r} names no engine; 'cpu' is the one that there is", op="default_engine",
+                               engine=name)
+    from tenferro_cpu import CpuEngine
+    return CpuEngine.serial()
+
+
 cdef ExecutionEngine default_engine_():
     global _default_engine
     if _default_engine is None:
         with _lock:
             if _default_engine is None:
-                from tenferro_cpu import CpuEngine
-                _default_engine = CpuEngine.serial()
+                _default_engine = named_engine(os.environ.get("TENFERRO_ENGINE", "cpu"))
     return _default_engine
 
 
