@@ -5,6 +5,7 @@ A hooked node has a flag, and its functions stand in a table until the node is f
 
 from .abi cimport *
 from .eager cimport EagerTensor, alias, alias_in, check, constant_value, weak_scalar
+from .hook_cycles cimport watch_cycles
 from .memory cimport *
 from .node cimport CAPTURED, HOOKED, IS_LAZY, Node, hooked, mix, node_new
 from .optable cimport Op, dtype_object, ops
@@ -23,17 +24,16 @@ cdef enum:
 cdef class HookHandle:
     """A registered hook, as returned by ``register_hook``. As a context manager it removes the hook at the end."""
     cdef readonly object function
-    cdef list functions
-    cdef size_t node            # address; alive as long as the table has it
+    cdef size_t node            # address; alive as long as the table has this hook there
 
     def remove(self):
         """Take the hook away; idempotent. A sweep that has passed the tensor is not affected."""
         cdef Node *n = <Node *> self.node
-        for i, h in enumerate(self.functions):
-            if h is self:
-                del self.functions[i]
-                break
-        if not self.functions and hooked.get(self.node) is self.functions:
+        functions = hooked.get(self.node, ())
+        if self not in functions:
+            return
+        functions.remove(self)
+        if not functions:
             del hooked[self.node]
             n.flags &= ~HOOKED
             n.hash ^= OTHER_STRUCTURE
@@ -111,8 +111,8 @@ def register_hook(EagerTensor self, hook):
     are recorded, `g` is tracked, and what the hook does with it is recorded as well. An exception in a hook ends the sweep and
     leaves every gradient slot as it was. Forward mode knows no hooks.
 
-    Register a hook before the tensor is used. Handles from ``copy.copy`` share it. A hook that refers to its own tensor keeps it
-    alive until the hook is removed.
+    Register a hook before the tensor is used. Handles from ``copy.copy`` share it. It goes with the tensor and its traces; if it
+    refers to its own tensor, with the next full run of the cycle collector.
 
     Parameters
     ----------
@@ -144,8 +144,8 @@ def register_hook(EagerTensor self, hook):
     h = HookHandle.__new__(HookHandle)
     h.function = hook
     h.node = <size_t> self.node
-    h.functions = hooked.setdefault(h.node, [])
-    h.functions.append(h)
+    hooked.setdefault(h.node, []).append(h)
+    watch_cycles()
     if not self.node.flags & HOOKED:
         self.node.flags |= HOOKED
         self.node.hash ^= OTHER_STRUCTURE

@@ -34,19 +34,19 @@ cdef int check_writable(EagerTensor x, str op) except -1:
 
 cdef int rebind(EagerTensor x, EagerTensor t) except -1:
     """Make a handle stand for the value and the node of t, which the caller gives up."""
-    cdef Value v
-    cdef Node *node
-    if Py_REFCNT(t) > 1:                # somebody else's handle
+    cdef Value v = x.v
+    cdef Node *node = x.node
+    cdef EagerTensor own = t
+    if Py_REFCNT(t) > 2:                # somebody else's handle
         if t.node != NULL:
             t.node.refs += 1
-        t = alias(t, t.node)
-    if x.node != NULL and x.node.flags & IS_LEAF:
+        own = alias(t, t.node)
+    if node != NULL and node.flags & IS_LEAF:
         drop_handle(x)
         x.next_handle = NULL
-    v, node = x.v, x.node
-    x.v, x.node = t.v, t.node
-    t.v, t.node = v, node
-    return retire(t)
+    x.v, x.node = own.v, own.node
+    own.v, own.node = v, node
+    return retire(own)
 
 
 cdef int mismatch(EagerTensor x, EagerTensor t, str op) except -1:
@@ -59,13 +59,17 @@ cdef int mismatch(EagerTensor x, EagerTensor t, str op) except -1:
                              actual=t.dtype)
 
 
-cdef int replace(EagerTensor x, EagerTensor t, str op) except -1:
-    """Give x the value of t; the caller gives t up."""
-    if not same_type(x.v.meta, t.v.meta):
-        if not same_shape(x.v.meta, t.v.meta) or not np.can_cast(dtype_object(t.v.meta.dtype), dtype_object(x.v.meta.dtype),
-                                                                 "same_kind"):
-            mismatch(x, t, op)
-        t = cast(t, x.v.meta.dtype)
+cdef EagerTensor fitting(EagerTensor x, EagerTensor t, str op):
+    """t with the shape and dtype of x."""
+    if same_type(x.v.meta, t.v.meta):
+        return t
+    if not same_shape(x.v.meta, t.v.meta) or not np.can_cast(dtype_object(t.v.meta.dtype), dtype_object(x.v.meta.dtype),
+                                                             "same_kind"):
+        mismatch(x, t, op)
+    return cast(t, x.v.meta.dtype)
+
+
+cdef int replace(EagerTensor x, EagerTensor t) except -1:
     if is_tracked_leaf(x):
         x.assign(t)
         return 0
@@ -84,7 +88,8 @@ cdef object update(EagerTensor x, int op, object other):
         t = (<object> hooks.matmul)(x, other)
     else:
         t = operator(op, x, other)
-    replace(x, t, op_name(op))
+    t = fitting(x, t, op_name(op))
+    replace(x, t)
     return x
 
 
@@ -92,7 +97,8 @@ cdef int set_item(EagerTensor x, object index, object value) except -1:
     cdef EagerTensor t
     check_writable(x, "setitem")
     t = index_set(x, index, value)
-    return replace(x, t, "setitem")
+    t = fitting(x, t, "setitem")
+    return replace(x, t)
 
 
 hooks.update = update

@@ -1,0 +1,3 @@
+"""Cycles through hooks."""
+
+cdef int watch_cycles() except -1
