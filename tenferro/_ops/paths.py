@@ -1,6 +1,6 @@
 """In which order many tensors are contracted in pairs, and the labels of every pair."""
 
-from itertools import count
+from itertools import count, pairwise
 from operator import index
 
 from tenferro.errors import ValidationError
@@ -54,7 +54,7 @@ def searched(terms, output, sizes, labels, optimize, limit=None):
 def path_for(terms, output, sizes, labels, optimize):
     """List of tuples of positions.
 
-    `optimize` is a bool, the name of an algorithm, ``(name, memory limit)``, a callable as opt_einsum's optimizers, or a
+    `optimize` is a bool, the name of an algorithm, ``(name, memory limit)``, a callable like those of opt_einsum, or a
     path.
     """
     n = len(terms)
@@ -143,24 +143,29 @@ def pairs(labels, output, path):
     return found
 
 
-def arranged(x, y, out, wanted):
+def arranged(x, y, out, groups):
     """Axes of a partial product: those of one operand, the common ones, those of the other.
 
-    Then the product is written as it is, in either memory order; within the groups as its consumer wants them.
+    Then the product is written as it is, in either memory order. Among such orders, the one that leaves most neighbours
+    in the groups of its consumer together.
     """
-    place = {label: k for k, label in enumerate(wanted)}
-    rows, both, columns = (sorted((label for label in out if (label in x, label in y) == kind), key=place.get)
-                           for kind in ((True, False), (True, True), (False, True)))
-    if rows and columns and place[columns[0]] < place[rows[0]]:
-        rows, columns = columns, rows
-    return rows + both + columns
+    after = {pair for group in groups for pair in pairwise(group)}
+    best, most = None, -1
+    for wanted in (groups, groups[::-1]):
+        place = {label: k for k, label in enumerate(label for group in wanted for label in group)}
+        rows, both, columns = (sorted((label for label in out if (label in x, label in y) == kind), key=place.get)
+                               for kind in ((True, False), (True, True), (False, True)))
+        for order in (rows + both + columns, columns + both + rows):
+            together = sum(pair in after for pair in pairwise(order))
+            if together > most:
+                best, most = order, together
+    return best
 
 
-def wishes(x, y, out, summed):
-    """The order of axes that suits a product best, for its first and its second operand."""
-    own = [[label for label in out if label in a and label not in b] for a, b in ((x, y), (y, x))]
-    both = [label for label in out if label in x and label in y]
-    return own[0] + both + summed, summed + both + own[1]
+def groups_for(x, y, out, summed):
+    """Axes of the first operand of a product that are its own, those of all three tensors, those that are summed."""
+    mine = [label for label in out if label in x]
+    return [[label for label in mine if label not in y], [label for label in mine if label in y], summed]
 
 
 def numbered(x, y, out):
@@ -174,7 +179,7 @@ def tree(labels, output, path):
     """``(slot, slot, labels, labels, labels of the result)`` for every product; the result goes to the first slot."""
     n, labels = len(labels), list(labels)
     steps = pairs(labels, output, path)
-    wanted = {len(labels) - 1: output}
+    wanted = {}
     labels[-1] = output
     for k in reversed(range(len(steps))):
         x, y = steps[k]
@@ -183,7 +188,8 @@ def tree(labels, output, path):
         out = labels[n + k]
         summed = [label for label in labels[y if y < n else x] if label is not None and label in labels[x]
                   and label in labels[y] and label not in out]
-        wanted[x], wanted[y] = wishes(labels[x], labels[y], out, summed)
+        wanted[x] = groups_for(labels[x], labels[y], out, summed)
+        wanted[y] = groups_for(labels[y], labels[x], out, summed)
     slots, found = list(range(n)), []
     for k, (x, y) in enumerate(steps):
         slots.append(slots[x])

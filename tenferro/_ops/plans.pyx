@@ -138,15 +138,26 @@ cdef class Plan:
         return x
 
 
+cdef int common_dtype(list xs, bint *mixed) noexcept:
+    """Dtype of the result; integers are promoted after all other operands, each on its own, as NumPy does."""
+    cdef int first = (<EagerTensor> PyList_GET_ITEM(xs, 0)).v.meta.dtype, common = -1, turn, d, k
+    mixed[0] = False
+    for turn in range(2):
+        for k in range(len(xs)):
+            d = (<EagerTensor> PyList_GET_ITEM(xs, k)).v.meta.dtype
+            if is_inexact(d) == (turn == 0):
+                common = d if common < 0 else promote[common][d]
+            if d != first:
+                mixed[0] = True
+        if turn == 0 and not mixed[0]:
+            return first
+    return common
+
+
 cdef int unify(list xs) except -1:
     """Cast to the common dtype, but leave real what is real: it becomes complex where it meets a complex operand."""
-    cdef int first = (<EagerTensor> PyList_GET_ITEM(xs, 0)).v.meta.dtype, common = first, d, k
-    cdef bint mixed = False
-    for k in range(len(xs)):
-        d = (<EagerTensor> PyList_GET_ITEM(xs, k)).v.meta.dtype
-        if d != first:
-            common = promote[common][d]
-            mixed = True
+    cdef bint mixed
+    cdef int common = common_dtype(xs, &mixed), d, k
     if not mixed:
         return 0
     for k in range(len(xs)):

@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 def whole(rng, shape, dtype):
     """Whole numbers whose products and sums are exact in every dtype."""
-    x = support.sample(rng, shape, "i4", -3, 3)
+    x = support.sample(rng, shape, "i4", 0 if np.dtype(dtype).kind == "u" else -3, 3)
     if np.dtype(dtype).kind == "c":
         return (x + 1j * support.sample(rng, shape, "i4", -3, 3)).astype(dtype)
     return x.astype(dtype)
