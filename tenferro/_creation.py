@@ -3,6 +3,8 @@
 import numpy as np
 
 from ._core.handles import constant
+from ._ops.views import broadcast_to, reshape
+from .errors import OutOfMemoryError
 
 __all__ = ["arange", "array", "asarray", "empty", "empty_like", "eye", "full", "full_like", "identity", "indices", "linspace",
            "logspace", "meshgrid", "ones", "ones_like", "zeros", "zeros_like"]
@@ -32,14 +34,22 @@ def asarray(obj, dtype=None, copy=None):
     return constant(obj, dtype=dtype, copy=bool(copy))
 
 
+def _made(make, *args, **kwargs):
+    """Constant of what a function of NumPy makes."""
+    try:
+        return constant(make(*args, **kwargs))
+    except MemoryError as error:
+        raise OutOfMemoryError(f"{make.__name__}: {error}; use a smaller size", engine="cpu") from error
+
+
 def zeros(shape, dtype=np.float64):
     """Constant of the given shape, filled with zeros."""
-    return constant(np.zeros(shape, dtype))
+    return full(shape, 0, dtype)
 
 
 def ones(shape, dtype=np.float64):
     """Constant of the given shape, filled with ones."""
-    return constant(np.ones(shape, dtype))
+    return full(shape, 1, dtype)
 
 
 def empty(shape, dtype=np.float64):
@@ -49,10 +59,12 @@ def empty(shape, dtype=np.float64):
 
 def full(shape, fill_value, dtype=None):
     """Constant of the given shape, filled with one value."""
-    return constant(np.full(shape, fill_value, dtype))
+    wide = broadcast_to(constant(fill_value, dtype), shape)
+    return reshape(wide, wide.shape, copy=True).detach()
 
 
 def _like(x):
+    x = x if hasattr(x, "shape") and hasattr(x, "dtype") else constant(x)
     return x.shape, x.dtype
 
 
@@ -81,7 +93,7 @@ def full_like(x, fill_value, dtype=None):
 
 def eye(n, m=None, k=0, dtype=np.float64):
     """Matrix of shape ``(n, m)`` with ones on the `k`-th diagonal."""
-    return constant(np.eye(n, m, k, dtype))
+    return _made(np.eye, n, m, k, dtype)
 
 
 def identity(n, dtype=np.float64):
@@ -91,17 +103,17 @@ def identity(n, dtype=np.float64):
 
 def arange(start, stop=None, step=1, dtype=None):
     """Evenly spaced values in ``[start, stop)``; with one argument in ``[0, start)``."""
-    return constant(np.arange(start, dtype=dtype) if stop is None else np.arange(start, stop, step, dtype))
+    return _made(np.arange, start, dtype=dtype) if stop is None else _made(np.arange, start, stop, step, dtype)
 
 
 def linspace(start, stop, num=50, dtype=None, endpoint=True):
     """`num` evenly spaced values from `start` to `stop`, which is left out with ``endpoint=False``."""
-    return constant(np.linspace(start, stop, num, endpoint=endpoint, dtype=dtype))
+    return _made(np.linspace, start, stop, num, endpoint=endpoint, dtype=dtype)
 
 
 def logspace(start, stop, num=50, dtype=None, endpoint=True, base=10.0):
     """`num` values from ``base**start`` to ``base**stop``, evenly spaced in the exponent."""
-    return constant(np.logspace(start, stop, num, endpoint=endpoint, base=base, dtype=dtype))
+    return _made(np.logspace, start, stop, num, endpoint=endpoint, base=base, dtype=dtype)
 
 
 def meshgrid(*arrays, indexing="xy"):
@@ -111,4 +123,4 @@ def meshgrid(*arrays, indexing="xy"):
 
 def indices(dimensions, dtype=np.int64):
     """Indices of a grid: shape ``(len(dimensions), *dimensions)``."""
-    return constant(np.indices(dimensions, dtype))
+    return _made(np.indices, dimensions, dtype)

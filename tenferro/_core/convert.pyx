@@ -210,6 +210,8 @@ cdef object represent(EagerTensor x):
 
 def __format__(EagerTensor self, spec):
     check(self)
+    if not isinstance(spec, str):
+        raise TypeError(f"a format is a str, not {type(spec).__name__}")
     if self.v.meta.rank == 0 and self.v.buf.space == HOST_SPACE:
         return format(export_scalar(&self.v), spec)
     return object.__format__(self, spec)

@@ -198,7 +198,7 @@ def extension(self, str module_id not None):
             raise RuntimeStateError("the session has ended; open a new one", op="extension")
         e.rt = e.session.runtime
     else:
-        e.rt = self
+        e.rt = <EagerRuntime?> self
     e.module_id = module_id
     installed(e.rt, module_id)
     return e

@@ -5,6 +5,8 @@ from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from tenferro._kernels.structure cimport diagonal
 
+from itertools import islice
+
 from tenferro.errors import AxisError, IntegerOverflowError, ValidationError
 
 
@@ -53,9 +55,9 @@ cdef int shape_from(object shape, Py_ssize_t *dims) except -1:
     if isinstance(shape, tuple):
         sizes = <tuple> shape
     else:
-        sizes = tuple(shape) if isinstance(shape, list) or hasattr(shape, "__iter__") else (shape,)
+        sizes = tuple(islice(shape, MAX_RANK + 1)) if hasattr(shape, "__iter__") else (shape,)
     if len(sizes) > MAX_RANK:
-        raise ValidationError(f"a tensor has at most {MAX_RANK} axes, not {len(sizes)}", argument="shape")
+        raise ValidationError(f"a tensor has at most {MAX_RANK} axes; this shape has more", argument="shape")
     for n in sizes:
         dims[i] = size_of(n, "shape")
         i += 1
