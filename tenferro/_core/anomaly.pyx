@@ -21,26 +21,30 @@ cdef extern from "Python.h":
 
 cdef enum:
     REMEMBERED = 1_000_000      # operations whose lines are kept
+    FRAMES = 3
 
 cdef set _own = {"tenferro", "tenferro_cpu", "tenferro_cupy"}
 
 
-cdef tuple user_place():
-    """File, line and function of the innermost frame outside this library."""
+cdef list user_frames():
+    """File, line and function of the innermost frames outside this library."""
+    cdef list found = []
     frame = sys._getframe(0)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _own:
+    while frame is not None and len(found) < FRAMES:
+        if frame.f_globals.get("__name__", "").partition(".")[0] not in _own:
+            found.append((frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name))
         frame = frame.f_back
-    if frame is None:
-        return None
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
+    return found
 
 
-cdef str described(object place):
-    if place is None:
+cdef str described(list frames):
+    if not frames:
         return "an unknown line (enter the guard before the forward computation)"
-    filename, line, function = place
-    text = linecache.getline(filename, line).strip()
-    return f"{filename}:{line} in {function}" + (f": {text}" if text else "")
+    found = []
+    for filename, line, function in frames:
+        text = linecache.getline(filename, line).strip()
+        found.append(f"{filename}:{line} in {function}" + (f": {text}" if text else ""))
+    return "\n  called from ".join(found)
 
 
 cdef bint has_nan(const Value *v) except -1:
@@ -52,31 +56,31 @@ cdef bint has_nan(const Value *v) except -1:
 cdef class NanWatcher(Watcher):
     cdef EagerRuntime runtime
     cdef unsigned long thread
-    cdef dict places            # number of the node that an operation would record -> where it was called
+    cdef dict places            # number of the node that an operation would record -> the frames that called it
 
     cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
                    bint view) except -1:
         cdef int i
         if rt is not self.runtime or PyThread_get_thread_ident() != self.thread:
             return 0
-        place = user_place()
+        frames = user_frames()
         if len(self.places) >= REMEMBERED:
             del self.places[next(iter(self.places))]
-        self.places[recorded() + 1] = place
+        self.places[recorded() + 1] = frames
         if view or not has_nan(out):
             return 0
         for i in range(n):
             if has_nan(&ins[i]):
                 return 0
-        return self.found(op, place)
+        return self.found(op, frames)
 
-    cdef int found(self, int op, object place) except -1:
+    cdef int found(self, int op, list frames) except -1:
         cdef Node *node = node_at_hand()
         name = op_name(op)
         if node == NULL:
-            raise NumericalError(f"{name} made the first NaN at {described(place)}; look at its operands", op=name)
+            raise NumericalError(f"{name} made the first NaN; look at its operands. It was called at\n  {described(frames)}", op=name)
         source = node_name(node)
-        raise NumericalError(f"the derivative of {source} made the first NaN (in {name}); {source} was called at "
+        raise NumericalError(f"the derivative of {source} made the first NaN (in {name}). {source} was called at\n  "
                              f"{described(self.places.get(node.seq))}", op=source)
 
 
@@ -112,8 +116,7 @@ def detect_anomaly(EagerRuntime self):
 
     An operation makes a NaN if its result has one and none of its operands has. In a derivative the operation is named whose rule
     made it, with the line that called that operation; this line is known if the guard was open by then. Every result in host
-    memory is looked at, so this is for finding mistakes, not for production; results of the functions of custom operations are
-    not looked at.
+    memory is looked at, so this is for finding mistakes, not for production.
 
     Returns
     -------
@@ -132,7 +135,7 @@ def detect_anomaly(EagerRuntime self):
     >>> with tfr.default_runtime().detect_anomaly():
     ...     y = tfr.log(x)
     Traceback (most recent call last):
-    tenferro.errors.NumericalError: log made the first NaN at ...
+    tenferro.errors.NumericalError: log made the first NaN; ...
     """
     return DetectAnomaly(self)
 

@@ -9,7 +9,7 @@ once.
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_REFCNT
 
-from .eager cimport alias, alias_in, check, constant_value, real_scalar, weak_scalar
+from .eager cimport alias, alias_in, check, constant_value, real_scalar, weak_scalar, show, watched_by_others
 from .importing cimport compact, import_array
 from .memory cimport *
 from .node cimport CAPTURED, Leaf, leaf_new, mix, node_drop, node_new, saved_values
@@ -161,6 +161,9 @@ cdef object recorded_call(EagerRuntime rt, Rules rules, dict params, tuple xs, t
                 capture(x)
             if x.node != NULL and is_inexact(x.v.meta.dtype) and (thread.capture or not x.node.flags & CAPTURED):
                 track = True
+    if watched_by_others():
+        for x in outs:
+            show(Op.CUSTOM, x, xs)
     if track:
         attach(rt, new_record(rules, params, len(outs) if several else -1, 0), xs, outs)
     return outs if several else outs[0]

@@ -58,6 +58,7 @@ cdef class Watcher:
 cdef int capture_more(int n) noexcept                               # open capture_trace guards of the process
 cdef int watch(Watcher w) except -1
 cdef int unwatch(Watcher w) except -1
+cdef int show(int op, EagerTensor y, tuple xs) except -1            # tells watchers of a result that no kernel has computed
 cdef bint watched_by_others() noexcept                              # somebody looks at every operation
 
 ctypedef struct Hooks:              # operators whose operations live in modules above this one

@@ -3,7 +3,7 @@
 from .abi cimport *
 from .eager cimport Watcher, unwatch, watch
 from .node cimport Node
-from .optable cimport dtype_object, op_name
+from .optable cimport Op, dtype_object, op_name
 from .state cimport EagerRuntime, Guard, install
 from .sweep cimport node_at_hand
 
@@ -56,7 +56,7 @@ cdef class ClockWatcher(Watcher):
                    bint view) except -1:
         cdef long long now = perf_counter_ns(), nbytes
         cdef Node *node
-        if PyThread_get_thread_ident() != self.thread:
+        if PyThread_get_thread_ident() != self.thread or op == <int> Op.CUSTOM:
             return 0
         while self.depth > 0 and self.ops[self.depth - 1] != op:
             self.depth -= 1
