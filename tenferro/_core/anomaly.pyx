@@ -78,7 +78,8 @@ cdef class NanWatcher(Watcher):
         cdef Node *node = node_at_hand()
         name = op_name(op)
         if node == NULL:
-            raise NumericalError(f"{name} made the first NaN; look at its operands. It was called at\n  {described(frames)}", op=name)
+            raise NumericalError(f"{name} made the first NaN; look at its operands. It was called at\n  "
+                                 f"{described(frames)}", op=name)
         source = node_name(node)
         raise NumericalError(f"the derivative of {source} made the first NaN (in {name}). {source} was called at\n  "
                              f"{described(self.places.get(node.seq))}", op=source)
@@ -114,9 +115,9 @@ cdef class DetectAnomaly(Guard):
 def detect_anomaly(EagerRuntime self):
     """Guard inside which the first NaN that an operation of this runtime makes on this thread raises.
 
-    An operation makes a NaN if its result has one and none of its operands has. In a derivative the operation is named whose rule
-    made it, with the line that called that operation; this line is known if the guard was open by then. Every result in host
-    memory is looked at, so this is for finding mistakes, not for production.
+    An operation makes a NaN if its result has one and none of its operands has. In a derivative the operation is
+    named whose rule made it, with the line that called that operation; this line is known if the guard was open by
+    then. Every result in host memory is looked at, so this is for finding mistakes, not for production.
 
     Returns
     -------

@@ -75,7 +75,8 @@ class Drawing:
             seen.add(i)
             last = len(node.inputs) - 1
             for k in range(last, -1, -1):
-                stack.append((node.inputs[k], below + ("└─ " if k == last else "├─ "), below + ("   " if k == last else "│  ")))
+                stack.append((node.inputs[k], below + ("└─ " if k == last else "├─ "),
+                              below + ("   " if k == last else "│  ")))
         if not self.complete:
             lines.append(self._note())
         return "\n".join(lines)
@@ -121,8 +122,8 @@ def draw(EagerRuntime self, EagerTensor tensor not None, max_nodes=100):
     Returns
     -------
     Drawing
-        ``str(drawing)`` is a tree in which a node that is used more than once is expanded once; ``drawing.dot()`` is text for
-        Graphviz. Operation, dtype and shape are shown; operands that are not tracked are called constants.
+        ``str(drawing)`` is a tree in which a node that is used more than once is expanded once; ``drawing.dot()`` is
+        text for Graphviz. Operation, dtype and shape are shown; operands that are not tracked are called constants.
 
     Raises
     ------
@@ -138,7 +139,8 @@ def draw(EagerRuntime self, EagerTensor tensor not None, max_nodes=100):
     except TypeError:
         limit = 0
     if limit < 1:
-        raise ValidationError(f"draw: max_nodes must be a positive integer, not {max_nodes!r}", op="draw", argument="max_nodes")
+        raise ValidationError(f"draw: max_nodes must be a positive integer, not {max_nodes!r}", op="draw",
+                              argument="max_nodes")
     if tensor.node == NULL:
         return Drawing([DrawnNode("constant", tensor.shape, tensor.dtype.name, (), False)])
     return Drawing(nearest(tensor.node, limit))

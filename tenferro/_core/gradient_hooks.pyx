@@ -18,7 +18,7 @@ from ..errors import ContextMismatchError, DTypeMismatchError, RuntimeStateError
 
 
 cdef enum:
-    OTHER_STRUCTURE = 0x9e3779b9        # in the hash of a hooked node: what is computed from it is swept, never a program
+    OTHER_STRUCTURE = 0x9e3779b9        # in the hash of a hooked node: it has no place in a program
 
 
 cdef class HookHandle:
@@ -70,23 +70,23 @@ cdef EagerTensor replacement(object found, EagerTensor g):
         t = <EagerTensor> found
         check(t)
         if t.rt is not g.rt:
-            raise ContextMismatchError("register_hook: the hook returned a tensor of another runtime; bring it over with "
-                                       "detach_into(runtime)", lhs=g.rt.id, rhs=t.rt.id)
+            raise ContextMismatchError("register_hook: the hook returned a tensor of another runtime; bring it over "
+                                       "with detach_into(runtime)", lhs=g.rt.id, rhs=t.rt.id)
         t = handle(t)
     elif isinstance(found, (int, float, complex)) and not isinstance(found, np.generic):
         t = alias_in(weak_scalar(found, g.v.meta.dtype), g.rt)
     elif isinstance(found, (np.ndarray, np.generic, Tensor)):
         t = constant_value(g.rt, found, -1, True)
     else:
-        raise ValidationError(f"register_hook: the hook returned {type(found).__name__}; return a tensor in the place of the "
-                              "cotangent, or None to keep it", op="register_hook", argument="hook")
+        raise ValidationError(f"register_hook: the hook returned {type(found).__name__}; return a tensor in the place "
+                              "of the cotangent, or None to keep it", op="register_hook", argument="hook")
     if not same_shape(t.v.meta, g.v.meta):
-        raise ShapeMismatchError(f"register_hook: the hook returned shape {t.shape}, the cotangent has {g.shape}; return a tensor "
-                                 "of its shape, or None to keep it", op="register_hook", argument="hook", expected=g.shape,
-                                 actual=t.shape)
+        raise ShapeMismatchError(f"register_hook: the hook returned shape {t.shape}, the cotangent has {g.shape}; "
+                                 "return a tensor of its shape, or None to keep it", op="register_hook",
+                                 argument="hook", expected=g.shape, actual=t.shape)
     if t.v.meta.dtype != g.v.meta.dtype:
-        raise DTypeMismatchError(f"register_hook: the hook returned dtype {t.dtype}, the cotangent has {g.dtype}; use astype()",
-                                 op="register_hook", argument="hook", expected=g.dtype, actual=t.dtype)
+        raise DTypeMismatchError(f"register_hook: the hook returned dtype {t.dtype}, the cotangent has {g.dtype}; "
+                                 "use astype()", op="register_hook", argument="hook", expected=g.dtype, actual=t.dtype)
     return t
 
 
@@ -105,14 +105,14 @@ cdef int stand_behind(EagerTensor x) except -1:
 def register_hook(EagerTensor self, hook):
     """Call ``hook(g)`` with the cotangent of this tensor whenever a reverse sweep reaches it.
 
-    The hook is called once in a sweep (``backward``, ``grad``, ``vjp``), when all contributions have come; for a leaf before its
-    gradient slot is added to. It may return a tensor of the same shape and dtype, which then takes the place of the cotangent, or
-    None. Several hooks are called in the order of their registration, each with what the one before has made. When derivatives
-    are recorded, `g` is tracked, and what the hook does with it is recorded as well. An exception in a hook ends the sweep and
-    leaves every gradient slot as it was. Forward mode knows no hooks.
+    The hook is called once in a sweep (``backward``, ``grad``, ``vjp``), when all contributions have come; for a leaf
+    before its gradient slot is added to. It may return a tensor of the same shape and dtype, which then takes the
+    place of the cotangent, or None. Several hooks are called in the order of their registration, each with what the
+    one before has made. When derivatives are recorded, `g` is tracked, and what the hook does with it is recorded as
+    well. An exception in a hook ends the sweep and leaves every gradient slot as it was. Forward mode knows no hooks.
 
-    Register a hook before the tensor is used. Handles from ``copy.copy`` share it. It goes with the tensor and its traces; if it
-    refers to its own tensor, with the next full run of the cycle collector.
+    Register a hook before the tensor is used. Handles from ``copy.copy`` share it. It goes with the tensor and its
+    traces; if it refers to its own tensor, with the next full run of the cycle collector.
 
     Parameters
     ----------
@@ -134,11 +134,11 @@ def register_hook(EagerTensor self, hook):
     cdef HookHandle h
     check(self)
     if self.node == NULL or self.node.flags & CAPTURED:
-        raise RuntimeStateError("register_hook: this tensor is not tracked, so that no cotangent reaches it; make it with "
-                                "variable()", op="register_hook")
+        raise RuntimeStateError("register_hook: this tensor is not tracked, so that no cotangent reaches it; make it "
+                                "with variable()", op="register_hook")
     if not callable(hook):
-        raise ValidationError(f"register_hook: the hook must be callable, not {type(hook).__name__}", op="register_hook",
-                              argument="hook")
+        raise ValidationError(f"register_hook: the hook must be callable, not {type(hook).__name__}",
+                              op="register_hook", argument="hook")
     if self.node.flags & IS_LAZY:
         stand_behind(self)
     h = HookHandle.__new__(HookHandle)

@@ -1,7 +1,8 @@
 """Cycles through hooks: a hook that refers to a tensor on which it, or another hook, is registered.
 
-Tensors and nodes are invisible to the cycle collector. Before a full collection the references among hooks, what they refer
-to, and the nodes behind it are counted, as the collector does: hooks of nodes that nothing else leads to are given up.
+Tensors and nodes are invisible to the cycle collector. Before a full collection the references among hooks, what they
+refer to, and the nodes behind it are counted, as the collector does: hooks of nodes that nothing else leads to are
+given up.
 """
 
 from .eager cimport EagerTensor
@@ -86,7 +87,7 @@ cdef class Graph:
         return 0
 
     cdef int mark(self) except -1:
-        """Everything that is referred to from elsewhere, and what that leads to; places of objects, addresses of nodes."""
+        """Everything that is referred to from elsewhere, and what that leads to."""
         cdef list stack = [("node", a) for a in hooked if a not in self.nodes]
         cdef Node *n
         cdef Py_ssize_t k

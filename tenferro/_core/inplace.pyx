@@ -1,8 +1,8 @@
 """Item assignment and in-place operators: values are immutable, handles are not.
 
-``x[i] = v`` and ``x += y`` compute a new value, recorded like any other, and make the handle stand for it. Other handles and
-views keep the old value. A tracked leaf stays the leaf that it is: inside ``no_grad`` it is given the value by `assign`, elsewhere
-the operation is refused.
+``x[i] = v`` and ``x += y`` compute a new value, recorded like any other, and make the handle stand for it. Other
+handles and views keep the old value. A tracked leaf stays the leaf that it is: inside ``no_grad`` it is given the
+value by `assign`, elsewhere the operation is refused.
 """
 
 from .abi cimport *
@@ -27,8 +27,9 @@ cdef inline bint is_tracked_leaf(EagerTensor x) noexcept:
 cdef int check_writable(EagerTensor x, str op) except -1:
     check(x)
     if is_tracked_leaf(x) and thread_state().no_grad == 0:
-        raise RuntimeStateError(f"{op}: a tracked leaf cannot be changed in place while operations are recorded; give it a value "
-                                "with assign(), work inside no_grad(), or write x = x + y for a new tensor", op=op)
+        raise RuntimeStateError(f"{op}: a tracked leaf cannot be changed in place while operations are recorded; give "
+                                "it a value with assign(), work inside no_grad(), or write x = x + y for a new tensor",
+                                op=op)
     return 0
 
 
@@ -51,12 +52,12 @@ cdef int rebind(EagerTensor x, EagerTensor t) except -1:
 
 cdef int mismatch(EagerTensor x, EagerTensor t, str op) except -1:
     if not same_shape(x.v.meta, t.v.meta):
-        raise ShapeMismatchError(f"{op}: the result has shape {t.shape}, the tensor {x.shape}, which an operation in place keeps; "
-                                 "write x = x + y for a tensor of another shape", op=op, argument="other", expected=x.shape,
-                                 actual=t.shape)
-    raise DTypeMismatchError(f"{op}: the result has dtype {t.dtype}, which cannot be put into a tensor of {x.dtype}; convert one "
-                             "of the operands with astype(), or write x = x + y", op=op, argument="other", expected=x.dtype,
-                             actual=t.dtype)
+        raise ShapeMismatchError(f"{op}: the result has shape {t.shape}, the tensor {x.shape}, which an operation in "
+                                 "place keeps; write x = x + y for a tensor of another shape", op=op,
+                                 argument="other", expected=x.shape, actual=t.shape)
+    raise DTypeMismatchError(f"{op}: the result has dtype {t.dtype}, which cannot be put into a tensor of {x.dtype}; "
+                             "convert one of the operands with astype(), or write x = x + y", op=op, argument="other",
+                             expected=x.dtype, actual=t.dtype)
 
 
 cdef EagerTensor fitting(EagerTensor x, EagerTensor t, str op):

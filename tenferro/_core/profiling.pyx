@@ -24,8 +24,8 @@ cdef enum:
 Event = namedtuple("Event", "op start_us duration_us nbytes shape dtype rule_of")
 Event.__doc__ = """One operation that ran.
 
-`start_us` counts from the guard's entry; `nbytes` is the size of the result, 0 for a view; `rule_of` is the operation whose
-derivative it computed, or None.
+`start_us` counts from the guard's entry; `nbytes` is the size of the result, 0 for a view; `rule_of` is the operation
+whose derivative it computed, or None.
 """
 Row = namedtuple("Row", "op calls total_us nbytes")
 Row.__doc__ = "All calls of one operation."
@@ -67,10 +67,12 @@ cdef class ClockWatcher(Watcher):
             return 0
         nbytes = 0 if view else out.meta.size * out.meta.itemsize
         node = node_at_hand()
-        self.count(op_name(op), self.starts[self.depth], now, nbytes, out.meta, None if node == NULL else op_name(node.op.id))
+        self.count(op_name(op), self.starts[self.depth], now, nbytes, out.meta,
+                   None if node == NULL else op_name(node.op.id))
         return 0
 
-    cdef int count(self, str name, long long start, long long end, long long nbytes, const Meta *m, str rule_of) except -1:
+    cdef int count(self, str name, long long start, long long end, long long nbytes, const Meta *m,
+                   str rule_of) except -1:
         cdef list total = self.totals.get(name)
         if total is None:
             total = self.totals[name] = [0, 0, 0]
@@ -94,8 +96,8 @@ cdef class Profile(Guard):
         except TypeError:
             w.limit = -1
         if w.limit < 0:
-            raise ValidationError(f"profile: max_events must be a non-negative integer, not {max_events!r}", op="profile",
-                                  argument="max_events")
+            raise ValidationError(f"profile: max_events must be a non-negative integer, not {max_events!r}",
+                                  op="profile", argument="max_events")
         w.runtime = runtime
         w.events, w.totals = [], {}
         self.watcher = w
@@ -164,8 +166,9 @@ def profile(EagerRuntime self, max_events=100_000):
     Returns
     -------
     Profile
-        ``.table()`` is text, ``.rows()`` the same as data, ``.events`` the single operations, ``.chrome_trace(path)`` a file for
-        a trace viewer. Inside the guard derivatives are computed operation by operation, not from cached programs.
+        ``.table()`` is text, ``.rows()`` the same as data, ``.events`` the single operations, ``.chrome_trace(path)``
+        a file for a trace viewer. Inside the guard derivatives are computed operation by operation, not from cached
+        programs.
     """
     return Profile(self, max_events)
 

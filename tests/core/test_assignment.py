@@ -17,7 +17,8 @@ from tenferro import EagerRuntime, errors
 from tenferro._core import memory
 from tenferro.testing import check_grads
 
-IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow]
+IN_PLACE = [operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod,
+            operator.ipow]
 PLAIN = {operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
          operator.itruediv: operator.truediv, operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
          operator.ipow: operator.pow, operator.imatmul: operator.matmul}
@@ -54,7 +55,8 @@ def live():
 # ---- values ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("f", IN_PLACE, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("other", [2, 2.0, np.float64(2), np.array([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0], np.array(2.0)], ids=repr)
+@pytest.mark.parametrize("other", [2, 2.0, np.float64(2), np.array([1.0, 2.0, 3.0]), [1.0, 2.0, 3.0], np.array(2.0)],
+                         ids=repr)
 def test_operators_do_what_numpy_does(f, other):
     for make in (untracked, result):
         a = np.array([1.0, 2.0, 3.0])
@@ -70,8 +72,8 @@ def test_operators_do_what_numpy_does(f, other):
 @given(shape=shapes(), layout=layouts, data=st.data())
 def test_item_assignment_does_what_numpy_does(shape, layout, data):
     a = layout(sample(np.random.default_rng(3), shape, "f8"))
-    index = tuple(data.draw(st.one_of(st.integers(-n, n - 1) if n else st.nothing(), st.slices(n), st.just(slice(None))))
-                  for n in shape)
+    index = tuple(data.draw(st.one_of(st.integers(-n, n - 1) if n else st.nothing(), st.slices(n),
+                                      st.just(slice(None)))) for n in shape)
     x, expected = tfr.constant(a), np.array(a)
     x[index] = 7.0
     expected[index] = 7.0
@@ -148,7 +150,7 @@ def test_foreign_operands_have_their_say():
     assert x.tolist() == [1, 2, 3]
 
 
-# ---- dtype and shape stay ----------------------------------------------------------------------------------------------
+# ---- dtype and shape stay --------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("f", [operator.iadd, operator.imul, operator.itruediv], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("source", ALL_DTYPES, ids=str)
@@ -160,7 +162,7 @@ def test_casting_is_numpys(f, target, source):
     if np.can_cast(mixed, target, "same_kind"):
         assert_same(f(x, b), f(np.ones(2, target), b))
     else:
-        with pytest.raises((errors.DTypeMismatchError)) as e:
+        with pytest.raises(errors.DTypeMismatchError) as e:
             f(x, b)
         assert (e.value.expected, e.value.actual) == (target, mixed)
         assert_same(x, a)
@@ -188,19 +190,19 @@ def test_python_scalars_are_weak():
     assert_same(n, np.zeros(2, "u1"))
 
 
-def test_the_shape_stays():
-    for make in (untracked, result):
-        x = make()
-        for f in (lambda: operator.iadd(x, np.ones((2, 1))), lambda: operator.imul(x[0], [1.0, 2.0]),
-                  lambda: operator.iadd(x, np.ones(4)), lambda: operator.imatmul(x, np.ones(3)),
-                  lambda: x.__setitem__(slice(1), [1.0, 2.0]), lambda: x.__setitem__(0, [1.0, 2.0])):
-            with pytest.raises(errors.ShapeMismatchError):
-                f()
-        with pytest.raises(errors.AxisError):
-            x[3] = 1.0
-        with pytest.raises(errors.AxisError):
-            x[0, 0] = 1.0
-        assert x.tolist() == [1, 2, 3]
+@pytest.mark.parametrize("make", [untracked, result])
+def test_the_shape_stays(make):
+    x = make()
+    for f in (lambda: operator.iadd(x, np.ones((2, 1))), lambda: operator.imul(x[0], [1.0, 2.0]),
+              lambda: operator.iadd(x, np.ones(4)), lambda: operator.imatmul(x, np.ones(3)),
+              lambda: x.__setitem__(slice(1), [1.0, 2.0]), lambda: x.__setitem__(0, [1.0, 2.0])):
+        with pytest.raises(errors.ShapeMismatchError):
+            f()
+    with pytest.raises(errors.AxisError):
+        x[3] = 1.0
+    with pytest.raises(errors.AxisError):
+        x[0, 0] = 1.0
+    assert x.tolist() == [1, 2, 3]
     with pytest.raises(errors.ShapeMismatchError, match="x = x \\+ y") as e:
         x += np.ones((2, 3))
     assert (e.value.op, e.value.expected, e.value.actual) == ("add", (3,), (2, 3))
@@ -222,7 +224,7 @@ def test_a_cast_back_is_recorded(dtype):
     assert_same(e, np.ones(3, dtype))
 
 
-# ---- what other handles keep -------------------------------------------------------------------------------------------
+# ---- what other handles keep -----------------------------------------------------------------------------------------
 
 def change_operator(x):
     x *= 10.0
@@ -235,9 +237,11 @@ def change_item(x):
 CHANGES = [change_operator, change_item]
 OTHERS = {
     "copy": copy.copy, "view": lambda x: x[:], "reversed": lambda x: x[::-1][::-1], "detached": lambda x: x.detach(),
-    "value": lambda x: x.value(), "positive": lambda x: +x, "transposed": lambda x: x.T.T, "reshaped": lambda x: x.reshape(3, 1)[:, 0],
+    "value": lambda x: x.value(), "positive": lambda x: +x, "transposed": lambda x: x.T.T,
+    "reshaped": lambda x: x.reshape(3, 1)[:, 0],
     "real": lambda x: x.real, "as its dtype": lambda x: x.astype(x.dtype), "rolled": lambda x: tfr.roll(x, 3),
-    "differences": lambda x: tfr.diff(x, n=0), "at least": tfr.atleast_1d, "broadcast": lambda x: tfr.broadcast_to(x, (3,)),
+    "differences": lambda x: tfr.diff(x, n=0), "at least": tfr.atleast_1d,
+    "broadcast": lambda x: tfr.broadcast_to(x, (3,)),
     "squeezed": lambda x: tfr.squeeze(x, ()), "clamped": lambda x: tfr.clamp(x), "raveled": lambda x: x.ravel(),
 }
 
@@ -326,7 +330,7 @@ def test_rows_of_an_iteration_are_handles_of_their_own():
     assert x.tolist() == [[1, 2], [3, 4]]
 
 
-# ---- traces ------------------------------------------------------------------------------------------------------------
+# ---- traces ----------------------------------------------------------------------------------------------------------
 
 def test_a_trace_keeps_the_value_that_it_saw():
     x = leaf()
@@ -411,7 +415,7 @@ def test_derivatives_with_respect_to_a_rebound_handle():
         x.runtime.grad(z, y)
 
 
-# ---- leaves ------------------------------------------------------------------------------------------------------------
+# ---- leaves ----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("change", [*CHANGES, lambda x: operator.ipow(x, 2), lambda x: operator.imatmul(x, np.eye(3)),
                                     lambda x: x.__setitem__(0, 1.0)])
@@ -469,7 +473,7 @@ def test_captured_tensors_are_no_leaves():
     assert c.tolist() == [4, 6]
 
 
-# ---- errors, lifetimes, threads ------------------------------------------------------------------------------------------
+# ---- errors, lifetimes, threads --------------------------------------------------------------------------------------
 
 def test_a_consumed_handle_raises():
     for f in (*IN_PLACE, operator.imatmul, operator.iand):

@@ -176,7 +176,7 @@ def test_a_hook_may_return_a_leaf_or_what_it_was_given():
     assert y.sum().backward()[y].tolist() == [1, 1, 1]
 
 
-# ---- higher derivatives ------------------------------------------------------------------------------------------------
+# ---- higher derivatives ----------------------------------------------------------------------------------------------
 
 def test_what_a_hook_does_is_recorded_when_derivatives_are():
     x, tracked = tfr.variable(2.0), []
@@ -228,7 +228,7 @@ def test_transforms_see_hooks_on_their_arguments():
         assert tfr.grad(f)(np.array([1.0, 2.0])).tolist() == [20, 40]
 
 
-# ---- handles -----------------------------------------------------------------------------------------------------------
+# ---- handles ---------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("make", [leaf, intermediate])
 def test_removing(make):
@@ -284,7 +284,7 @@ def test_handles_and_values_of_a_hooked_tensor():
     assert seen[1:] == [[2, 2, 2], [1, 1, 1]]
 
 
-# ---- errors --------------------------------------------------------------------------------------------------------------
+# ---- errors ----------------------------------------------------------------------------------------------------------
 
 def test_what_cannot_be_hooked():
     for x in (tfr.constant([1.0]), leaf().detach(), tfr.constant([1])):
@@ -341,7 +341,7 @@ def test_sweeps_inside_a_hook():
         assert y.backward()[x].tolist() == [7, 9, 11]
 
 
-# ---- lifetimes -----------------------------------------------------------------------------------------------------------
+# ---- lifetimes -------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("make", [leaf, intermediate])
 @pytest.mark.parametrize("keep", ["handle", "nothing"])
