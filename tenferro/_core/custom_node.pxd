@@ -17,6 +17,7 @@ cdef class Record:
     cdef readonly dict params           # keyword arguments of the call, or None
     cdef int n_out                      # results of the call; -1: one that is no tuple
     cdef int index                      # which of them, for Op.CUSTOM_OUTPUT
+    cdef Record call                    # then also that of the call, whose node only borrows it
 
 cdef Rules new_rules(str name, object vjp, object jvp, str remedy)
 cdef Rules known_to(EagerRuntime rt, Rules rules, str family)

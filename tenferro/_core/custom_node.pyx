@@ -6,10 +6,12 @@ an ``Op.CUSTOM_OUTPUT`` with an edge to it: cotangents are collected there until
 once.
 """
 
+cimport cython
 from cpython.object cimport PyObject
 from cpython.ref cimport Py_REFCNT
 
 from .eager cimport alias, alias_in, check, constant_value, real_scalar, weak_scalar, show, watched_by_others
+from .garbage cimport watch
 from .importing cimport compact, import_array
 from .memory cimport *
 from .node cimport CAPTURED, Leaf, leaf_new, mix, node_drop, node_new, saved_values
@@ -25,6 +27,18 @@ cdef object _ndarray = np.ndarray, _generic = np.generic
 
 
 # ---- nodes -----------------------------------------------------------------------------------------------------------
+
+@cython.final
+@cython.no_gc_clear                 # cycles are broken at the tensor
+cdef class Rules:
+    pass
+
+
+@cython.final
+@cython.no_gc_clear
+cdef class Record:
+    pass
+
 
 cdef Rules new_rules(str name, object vjp, object jvp, str remedy):
     cdef Rules r = Rules.__new__(Rules)
@@ -61,7 +75,7 @@ cdef Record new_record(Rules rules, dict params, int n_out, int index):
 cdef Record record_of(Node *n):
     if n.op.id != <int> Op.CUSTOM and n.op.id != <int> Op.CUSTOM_OUTPUT:
         return None
-    return <Record> saved_values(n)[n.saved == OUT].buf.owner
+    return <Record> <PyObject *> saved_values(n)[n.saved == OUT].data
 
 
 cdef Node *custom_node(int op, Record record, Meta *meta, tuple outs, tuple xs) except NULL:
@@ -75,7 +89,7 @@ cdef Node *custom_node(int op, Record record, Meta *meta, tuple outs, tuple xs) 
     if n_saved > 255:
         raise UnsupportedError(f"{record.rules.name}: a custom operation has at most 254 inputs and outputs; stack "
                                "some of them", op=record.rules.name, engine=None)
-    owner = buffer_wrap(record, NULL, 0, 0)
+    owner = buffer_wrap(record, NULL, 0, 0) if single else buffer_new(0)
     try:
         node = node_new(&ops[op], n_in, n_saved)
     finally:
@@ -88,13 +102,13 @@ cdef Node *custom_node(int op, Record record, Meta *meta, tuple outs, tuple xs) 
     node.saved = OUT if single else 0
     v = saved_values(node)
     if not single:
-        set_owner(v, owner)
+        set_record(v, owner, record)
         v += 1
     for x in outs:
         value_copy(v, &x.v)
         v += 1
     if single:
-        set_owner(v, owner)
+        set_record(v, owner, record)
         v += 1
     for x in xs:
         value_copy(v, &x.v)
@@ -102,10 +116,10 @@ cdef Node *custom_node(int op, Record record, Meta *meta, tuple outs, tuple xs) 
     return node
 
 
-cdef void set_owner(Value *v, Buffer *owner) noexcept:
+cdef void set_record(Value *v, Buffer *owner, Record record) noexcept:
     v.meta = meta_scalar(D_BOOL)
     v.buf = owner
-    v.data = NULL
+    v.data = <char *> <PyObject *> record
 
 
 cdef EagerTensor owned(EagerTensor x):
@@ -191,6 +205,7 @@ cdef int attach(EagerRuntime rt, Record record, tuple xs, tuple outs) except -1:
             node = custom_node(Op.CUSTOM, record, y.v.meta, outs, kept)
             connect(node, xs)
             y.node = node
+            watch(y)
         return 0
     y = real_scalar(0.0, D_F64)
     node = custom_node(Op.CUSTOM, record, y.v.meta, outs, kept)
@@ -199,6 +214,7 @@ cdef int attach(EagerRuntime rt, Record record, tuple xs, tuple outs) except -1:
         for k, y in enumerate(outs):
             if is_inexact(y.v.meta.dtype):
                 y.node = output_node(node, record, k, y)
+                watch(y)
     finally:
         node_drop(node)
     return 0
@@ -207,6 +223,7 @@ cdef int attach(EagerRuntime rt, Record record, tuple xs, tuple outs) except -1:
 cdef Node *output_node(Node *call, Record record, int index, EagerTensor y) except NULL:
     """One result of a call with several."""
     cdef Record own = new_record(record.rules, None, record.n_out, index)
+    own.call = record
     cdef Node *node = custom_node(Op.CUSTOM_OUTPUT, own, y.v.meta, (y,), ())
     call.refs += 1
     node.ins[0] = call

@@ -8,6 +8,7 @@ cimport cython
 from cpython.bool cimport PyBool_Check
 from cpython.float cimport PyFloat_AS_DOUBLE, PyFloat_CheckExact
 from cpython.long cimport PyLong_CheckExact
+from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcmp
 
@@ -29,6 +30,31 @@ cdef extern from "Python.h":
     PyObject *PyList_GET_ITEM(list, Py_ssize_t)
 
 cdef object _ndarray = np.ndarray, _generic = np.generic
+
+cdef extern from *:
+    """
+    /* Tensors have the garbage collector's header, but it does not see them: linking each of them costs time. */
+    static PyObject *tf_tensor_alloc(PyTypeObject *type, Py_ssize_t n) {
+        PyObject *o = PyObject_GC_New(PyObject, type);
+        (void) n;
+        if (o != NULL)
+            memset((char *) o + sizeof(PyObject), 0, (size_t) type->tp_basicsize - sizeof(PyObject));
+        return o;
+    }
+    static int tf_tensor_traverse(PyObject *o, visitproc visit, void *arg) {
+        (void) o; (void) visit; (void) arg;
+        return 0;
+    }
+    static void tf_tensor_gc(PyTypeObject *type) {
+        type->tp_alloc = tf_tensor_alloc;
+        type->tp_free = PyObject_GC_Del;
+        type->tp_traverse = tf_tensor_traverse;
+        type->tp_flags |= Py_TPFLAGS_HAVE_GC;
+    }
+    """
+    void tf_tensor_gc(PyTypeObject *)
+
+tf_tensor_gc(<PyTypeObject *> EagerTensor)      # before the first tensor is made
 
 
 # ---- recording ---------------------------------------------------------------------------------------------------------

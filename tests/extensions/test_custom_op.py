@@ -1,6 +1,7 @@
 """Operations with rules of the user's own: values, derivatives, and what is done about wrong rules."""
 
 import gc
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -488,3 +489,87 @@ def test_everything_is_freed():
         assert memory.live() == before
     finally:
         gc.enable()
+
+
+def test_a_call_takes_nothing_with_it_into_the_next_sweep():
+    """Cotangents that a rule has given for arguments that are not asked for go at the end of the sweep."""
+    x, y = tfr.variable(np.ones(1000)), tfr.variable(np.ones(1000))
+    z = linear(lambda g, out, x, y: (g * 2, g * 3))(x, y)
+    rt = tfr.default_runtime()
+    rt.vjp(z, x, np.ones(1000))
+    before = memory.live()
+    rt.vjp(z, x, np.ones(1000))
+    assert memory.live() == before
+
+
+class Mark:
+    """Something that shows whether what refers to it has been freed."""
+
+
+def in_a_cycle(call, outputs):
+    """A reference to something that only a rule keeps, which also keeps what the operation gave."""
+    box, mark = [], Mark()
+
+    def vjp(g, out, x):
+        return (mark, box)
+
+    op = tfr.custom_op(lambda x: x if outputs == 1 else (x,) * outputs, vjp=vjp)
+    box.append(call(op, tfr.variable(np.ones(3))))
+    return weakref.ref(mark)
+
+
+@pytest.mark.parametrize(("call", "outputs"), [
+    (lambda op, x: op(x), 1),
+    (lambda op, x: op(op(op(x))), 1),
+    (lambda op, x: [op(x), op(x)], 1),
+    (lambda op, x: op(x), 3),
+    (lambda op, x: op(x)[1], 3),
+    (lambda op, x: op(op(x)[0])[2], 3),
+], ids=["output", "nested", "several calls", "several outputs", "one of several", "nested several"])
+def test_rule_that_refers_to_its_output_is_collected(call, outputs):
+    gc.collect()
+    before = memory.live()
+    gone = in_a_cycle(call, outputs)
+    assert gone() is not None
+    gc.collect()
+    assert gone() is None
+    assert memory.live() == before
+
+
+def test_collector_takes_nothing_that_is_in_use():
+    box = []
+    op = tfr.custom_op(lambda x: x * 2, vjp=lambda g, out, x: g * len(box))
+    x = tfr.variable(1.0)
+    box.append(op(x))
+    loss = box[0] * 3
+    again = op(op(x))
+    del op
+    gc.collect()
+    assert loss.backward()[x].item() == 3.0
+    assert again.backward()[x].item() == 1.0
+    assert box[0].backward()[x].item() == 1.0
+
+
+def test_a_call_in_use_by_what_was_computed_from_it_survives_its_handle():
+    def build():
+        box = []
+        op = tfr.custom_op(lambda x: x * 2, vjp=lambda g, out, x: g * (2 * len(box)))
+        y = op(x)
+        box.append(y)
+        return y * 3
+
+    x = tfr.variable(1.0)
+    z = build()
+    gc.collect()
+    assert z.backward()[x].item() == 6.0
+
+
+def test_the_collector_sees_results_of_custom_operations_only():
+    x = tfr.variable([1.0, 2.0])
+    y = sine_of_product(x, 2.0)
+    assert gc.is_tracked(y)
+    assert not any(map(gc.is_tracked, (x, y * 2, x * x, y.detach())))
+    del y
+    many = [sine_of_product(x, 2.0) for _ in range(2000)]
+    gc.collect()
+    assert all(map(gc.is_tracked, many))
