@@ -350,10 +350,11 @@ def install_extension_module(EagerRuntime self, module):
     """
     cdef Extensions e = extensions_of(self)
     cdef Installed have
-    module_id = check_family(getattr(module, "module_id", None), "module_id")
-    have = e.modules.get(module_id)
+    module_id = getattr(module, "module_id", None)
+    have = e.modules.get(module_id) if isinstance(module_id, str) else None
     if have is not None and have.module is module:
         return e.epoch
+    check_family(module_id, "module_id")
     if not callable(getattr(module, "configure", None)):
         raise ValidationError(f"the extension module {module_id!r} has no method configure(registrar)",
                               op="install_extension_module", argument="module")
