@@ -5,7 +5,8 @@ API standard for the same functions.
 """
 
 from ._kernels import ufunc  # noqa: F401  (looks inner loops up)
-from ._ops import assembly, builder, composites, contraction, elementwise, index, indexing, reduce, scan, slicing, views
+from ._ops import assembly, builder, composites, contraction, elementwise, index, indexing, networks, products
+from ._ops import reduce, scan, slicing, sorting, views
 
 _FUNCTIONS = elementwise.FUNCTIONS
 
@@ -37,11 +38,16 @@ FAMILIES = {
     "dtype": _family(_FUNCTIONS, "convert cast"),
     "reduce": _family(reduce, "reduce_sum=sum reduce_prod=prod reduce_max=max reduce_min=min reduce_mean=mean reduce_var=var "
                               "reduce_std=std logsumexp any all argmax argmin count_nonzero cumsum cumprod diff"),
+    "sorting": _family(sorting, "sort argsort topk searchsorted unique"),
     "structure": {name: _find(name) for name in (
         "reshape transpose broadcast_to broadcast_in_dim squeeze expand_dims slice dynamic_slice pad concatenate stack split "
         "reverse roll tile repeat tril triu extract_diag embed_diag trace").split()},
-    "index": _family(index, "gather scatter scatter_add index_set take take_along_axis index_select"),
-    "contraction": _family(contraction, "matmul vecdot dot_general tensordot outer einsum"),
+    "index": {**_family(index, "gather scatter scatter_add index_set take take_along_axis index_select"),
+              **_family(sorting, "masked_select nonzero")},
+    "contraction": {**_family(contraction, "matmul vecdot dot_general tensordot outer einsum"),
+                    **_family(products, "cross kron")},
+    "networks": _family(networks, "sigmoid silu softplus gelu relu softmax log_softmax layer_norm rms_norm masked_softmax "
+                                  "masked_log_softmax"),
 }
 """Family -> name -> function."""
 
