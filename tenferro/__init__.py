@@ -80,3 +80,6 @@ def get_include() -> str:
         Absolute path of the directory.
     """
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+from . import fft  # noqa: E402  (needs what is above)
