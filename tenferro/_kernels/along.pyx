@@ -171,21 +171,28 @@ cdef int flat_index(PyObject *engine, int op, const Value *ins, int n, Value *ou
     cdef Py_ssize_t strides[2][64]
     cdef char *data[2]
     cdef int i, k, rank
+    cdef Py_ssize_t unused = 0
+    cdef bint empty = out.meta.size == 0
+    cdef Meta *over                     # an index that is broadcast to nothing is checked all the same
     memset(out.data, 0, out.meta.size * out.meta.itemsize)
-    if out.meta.size == 0:
-        return 0
     loop.fn = digit_loop
     loop.data = &d
     for k in range(n):
-        rank = out.meta.rank
+        over = ins[k].meta if empty else out.meta
+        if over.size == 0:
+            continue
+        rank = over.rank
         d.size = params.v[2 * k]
         d.bad.found = False
         for i in range(rank):
-            shape[i] = out.meta.dims[i]
+            shape[i] = over.dims[i]
+            strides[1][i] = 0
         broadcast_strides(ins[k].meta, rank, strides[0])
-        broadcast_strides(out.meta, rank, strides[1])
         data[0] = ins[k].data
-        data[1] = out.data
+        data[1] = <char *> &unused
+        if not empty:
+            broadcast_strides(out.meta, rank, strides[1])
+            data[1] = out.data
         rank = coalesce(2, rank, shape, data, strides)
         if out.meta.size < NOGIL_SIZE:
             strided_loop(&loop, 2, rank, shape, data, strides)
