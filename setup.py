@@ -53,7 +53,7 @@ def extension(source: str, stamp: str) -> Extension:
         define_macros=MACROS + ([] if DEBUG else [("CYTHON_WITHOUT_ASSERTIONS", "1")]),
         extra_compile_args=level(source) + FLAGS,
         libraries=["m"],
-        depends=[stamp, *sorted(glob(f"{os.path.dirname(source)}/*.h"), *glob(f"{os.path.dirname(source)}/*.pxi"))],
+        depends=[stamp, *sorted(f for end in ("h", "pxi") for f in glob(f"{os.path.dirname(source)}/*.{end}"))],
     )
 
 
