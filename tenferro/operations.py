@@ -23,7 +23,7 @@ def _family(source, names):
 
 def _find(name):
     """The module of the structure and contraction families that has a function."""
-    modules = (views, slicing, assembly, composites, contraction)
+    modules = (views, slicing, assembly, composites, contraction, sorting)
     return next(getattr(m, name) for m in modules if hasattr(m, name))
 
 
@@ -67,7 +67,8 @@ ALIASES = {
 
 OTHERS = {name: _find(name) for name in (
     "ravel swapaxes moveaxis flip diagonal permute_dims matrix_transpose broadcast_arrays atleast_1d atleast_2d hstack vstack "
-    "fliplr flipud unstack array_split dot inner einsum_path").split()}
+    "fliplr flipud unstack array_split dot inner einsum_path unique_all unique_counts unique_inverse "
+    "unique_values").split()}
 """Composites that are no operations of their own."""
 
 PUBLIC = {**OPERATIONS, **{name: OPERATIONS[op] for name, op in ALIASES.items()}, **OTHERS}

@@ -1,5 +1,7 @@
 """Sorting and selection. Orders are found on the host; values are gathered, so that they have derivatives."""
 
+from collections import namedtuple
+
 from tenferro._core.abi cimport *
 from tenferro._core.eager cimport EagerTensor, as_eager, as_operand, constant_value
 from tenferro._core.memory cimport *
@@ -276,3 +278,30 @@ def nonzero(x):
     if t.v.meta.rank == 0:
         raise ValidationError("nonzero: a scalar has no positions; use atleast_1d first", op="nonzero", argument="x")
     return tuple([positions(t, k) for k in np.nonzero(on_host(t, "nonzero"))])
+
+
+# ---- the array API standard's names ----------------------------------------------------------------------------------
+
+UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
+UniqueCounts = namedtuple("UniqueCounts", "values counts")
+UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
+
+
+def unique_all(x):
+    """`unique` elements, where they come first, which of them every element is, and their counts; no NaNs are equal."""
+    return UniqueAll(*unique(x, True, True, True, equal_nan=False))
+
+
+def unique_counts(x):
+    """`unique` elements and their counts; no NaNs are equal."""
+    return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
+
+
+def unique_inverse(x):
+    """`unique` elements, and which of them every element is; no NaNs are equal."""
+    return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
+
+
+def unique_values(x):
+    """`unique` elements; no NaNs are equal."""
+    return unique(x, equal_nan=False)

@@ -175,6 +175,16 @@ def test_unique_elements_are_those_that_come_first():
     np.testing.assert_array_equal(value(x.runtime.jvp(values, x, np.array([1.0, 2, 3, 4]))), [2, 1])
 
 
+def test_names_of_the_array_api_standard():
+    x = np.array([[2.0, NAN, 2], [1, 2, NAN]])
+    for name in ("unique_all", "unique_counts", "unique_inverse"):
+        found, expected = getattr(tfr, name)(x), getattr(np, name)(x)
+        assert found._fields == expected._fields
+        for f, e in zip(found, expected, strict=True):
+            assert_same(f, e)
+    assert_same(tfr.unique_values(x), np.array([1, 2, NAN, NAN]))
+
+
 # ---- masks -----------------------------------------------------------------------------------------------------------
 
 @settings(max_examples=30)
