@@ -48,25 +48,28 @@ e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 _LAZY = {"checkpoint": "_checkpoint", "hessian": "_jacobian", "jacobian": "_jacobian",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
+_SUBMODULES = ("linalg",)
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",
            "get_include", "no_grad", "session", "set_default_engine",
-           "variable", *_LAZY, *_creation, *_PUBLIC]
+           "variable", *_LAZY, *_SUBMODULES, *_creation, *_PUBLIC]
 
 
 def __getattr__(name):
-    """Function transforms, loaded at first use."""
-    if name not in _LAZY:
+    """Function transforms and submodules, loaded at first use."""
+    if name not in _LAZY and name not in _SUBMODULES:
         raise AttributeError(f"module 'tenferro' has no attribute {name!r}")
     from importlib import import_module
 
+    if name in _SUBMODULES:
+        return import_module(f"tenferro.{name}")
     value = globals()[name] = getattr(import_module(f"tenferro.{_LAZY[name]}"), name)
     return value
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, *_SUBMODULES})
 
 
 def get_include() -> str:

@@ -1,0 +1,256 @@
+"""Cholesky, QR, singular value and eigenvalue decompositions."""
+
+from typing import NamedTuple
+
+import tenferro as tfr
+
+from .._core.eager import EagerTensor
+from ..errors import ValidationError
+from .common import adj, call, matrix, mm
+
+
+class QRResult(NamedTuple):
+    """Factors Q and R."""
+
+    Q: EagerTensor
+    R: EagerTensor
+
+
+class SVDResult(NamedTuple):
+    """Left singular vectors, singular values, adjoint right singular vectors."""
+
+    U: EagerTensor
+    S: EagerTensor
+    Vh: EagerTensor
+
+
+class EighResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: EagerTensor
+    eigenvectors: EagerTensor
+
+
+class EigResult(NamedTuple):
+    """Eigenvalues and eigenvectors."""
+
+    eigenvalues: EagerTensor
+    eigenvectors: EagerTensor
+
+
+def cholesky(a, *, upper=False):
+    """Cholesky factor L of Hermitian, positive definite matrices, ``a = L @ L.H``.
+
+    The derivative is that of the Hermitian part of `a`.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+    upper : bool
+        Return the adjoint of L.
+
+    Returns
+    -------
+    EagerTensor, shape (..., N, N)
+
+    Raises
+    ------
+    LinAlgError
+        Not positive definite.
+    ValidationError
+        Not square, not Hermitian, or not finite.
+    """
+    low = call("cholesky", matrix(a, "cholesky", square=True))
+    return adj(low) if upper else low
+
+
+def qr(a, mode="reduced"):
+    """Orthonormal Q and upper triangular R with ``a = Q @ R``.
+
+    Differentiable where the first ``min(M, N)`` columns are linearly independent; elsewhere the result is finite, but
+    means nothing.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+    mode : {"reduced", "r"}
+
+    Returns
+    -------
+    QRResult
+        ``Q`` of shape (..., M, K) and ``R`` of shape (..., K, N), K = min(M, N); R alone for mode ``"r"``.
+
+    Raises
+    ------
+    ValidationError
+        Another mode, or elements that are not finite.
+    """
+    if mode not in ("reduced", "r"):
+        raise ValidationError(f"qr: mode is 'reduced' or 'r', not {mode!r}", op="qr", argument="mode")
+    a = matrix(a, "qr")
+    m, n = a.shape[-2:]
+    if m >= n:
+        q, r = call("qr", a)
+    else:
+        q, r = call("qr", a[..., :m])
+        r = tfr.concatenate([r, mm(adj(q), a[..., m:])], axis=-1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def svd(a, full_matrices=True, compute_uv=True):
+    """Singular value decomposition, ``a = U @ diag(S) @ Vh``.
+
+    Vectors are determined up to phases: a loss that depends on these has no derivative.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+    full_matrices : bool
+        Square U and Vh, as is NumPy's default; differentiable for square matrices only.
+    compute_uv : bool
+        False gives S alone.
+
+    Returns
+    -------
+    SVDResult
+        ``U`` (..., M, K), ``S`` (..., K) and ``Vh`` (..., K, N), K = min(M, N) without `full_matrices`.
+
+    Raises
+    ------
+    UnsupportedAdRuleError
+        When full matrices that are not square are differentiated: the basis of the null space is arbitrary.
+    LinAlgError
+        No convergence.
+    ValidationError
+        Elements that are not finite.
+    """
+    if not compute_uv:
+        return svdvals(a)
+    a = matrix(a, "svd")
+    full = full_matrices and a.shape[-1] != a.shape[-2]
+    return SVDResult(*call("svd_full" if full else "svd", a))
+
+
+def svdvals(a):
+    """Singular values, largest first.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+
+    Returns
+    -------
+    EagerTensor, shape (..., min(M, N))
+
+    Raises
+    ------
+    LinAlgError
+        No convergence.
+    ValidationError
+        Elements that are not finite.
+    """
+    a = matrix(a, "svdvals")
+    return call("svd", a)[1] if a.tracks_grad else call("svdvals", a)
+
+
+def triangle_checked(op, uplo):
+    if uplo not in ("L", "U", "l", "u"):
+        raise ValidationError(f"{op}: UPLO is 'L' or 'U', not {uplo!r}", op=op, argument="UPLO")
+
+
+def eigh(a, UPLO="L"):
+    """Eigenvalues, smallest first, and eigenvectors of Hermitian matrices.
+
+    The derivative is that of the Hermitian part of `a`. Vectors are determined up to phases: a loss that depends on
+    these has no derivative.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+    UPLO : {"L", "U"}
+        Without effect, since matrices have to be Hermitian.
+
+    Returns
+    -------
+    EighResult
+        ``eigenvalues`` (..., N), real, and ``eigenvectors`` (..., N, N).
+
+    Raises
+    ------
+    LinAlgError
+        No convergence.
+    ValidationError
+        Not square, not Hermitian, or not finite.
+    """
+    triangle_checked("eigh", UPLO)
+    return EighResult(*call("eigh", matrix(a, "eigh", square=True)))
+
+
+def eigvalsh(a, UPLO="L"):
+    """Eigenvalues of Hermitian matrices, smallest first; see `eigh`.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+    UPLO : {"L", "U"}
+
+    Returns
+    -------
+    EagerTensor, shape (..., N)
+
+    Raises
+    ------
+    LinAlgError
+        No convergence.
+    ValidationError
+        Not square, not Hermitian, or not finite.
+    """
+    triangle_checked("eigvalsh", UPLO)
+    a = matrix(a, "eigvalsh", square=True)
+    return call("eigh", a)[0] if a.tracks_grad else call("eigvalsh", a)
+
+
+def eig(a):
+    """Eigenvalues and right eigenvectors of norm 1, always complex.
+
+    Vectors are determined up to phases: a loss that depends on these has no derivative.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+
+    Returns
+    -------
+    EigResult
+        ``eigenvalues`` (..., N) and ``eigenvectors`` (..., N, N).
+
+    Raises
+    ------
+    LinAlgError
+        No convergence, or a defective matrix is differentiated.
+    ValidationError
+        Not square, or not finite.
+    """
+    return EigResult(*call("eig", matrix(a, "eig", square=True)))
+
+
+def eigvals(a):
+    """Eigenvalues, always complex.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+
+    Returns
+    -------
+    EagerTensor, shape (..., N)
+
+    Raises
+    ------
+    LinAlgError
+        No convergence, or a defective matrix is differentiated.
+    ValidationError
+        Not square, or not finite.
+    """
+    a = matrix(a, "eigvals", square=True)
+    return call("eig", a)[0] if a.tracks_grad else call("eigvals", a)

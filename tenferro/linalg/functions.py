@@ -1,0 +1,248 @@
+"""Pseudo-inverse, rank, powers, exponential, norms."""
+
+from operator import index
+
+import numpy as np
+
+import tenferro as tfr
+
+from ..errors import ShapeMismatchError, ValidationError
+from .common import call, eps, matrix, value
+from .decompositions import svdvals
+from .solvers import inv
+
+
+def relative_tolerance(a, rtol):
+    return max(a.shape[-2:]) * eps(a) if rtol is None else rtol
+
+
+def pinv(a, rcond=None):
+    """Moore-Penrose pseudo-inverse. The derivative is that for constant rank.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+    rcond : float, optional
+        Singular values below it, relative to the largest, are zero; by default ``max(M, N)`` times the precision.
+
+    Returns
+    -------
+    EagerTensor, shape (..., N, M)
+
+    Raises
+    ------
+    LinAlgError
+        No convergence.
+    ValidationError
+        Elements that are not finite.
+    """
+    a = matrix(a, "pinv")
+    return call("pinv", a, rcond=relative_tolerance(a, rcond))
+
+
+def matrix_rank(a, tol=None, *, rtol=None):
+    """Number of singular values above a tolerance: a constant.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+    tol : float, optional
+        Absolute tolerance, instead of `rtol`.
+    rtol : float, optional
+        Tolerance relative to the largest singular value; by default ``max(M, N)`` times the precision.
+
+    Returns
+    -------
+    EagerTensor of int64, shape (...)
+
+    Raises
+    ------
+    ValidationError
+        Elements that are not finite.
+    """
+    a = matrix(a, "matrix_rank")
+    s = value(call("svdvals", a.detach()))
+    bound = s.max(-1, keepdims=True, initial=0) * relative_tolerance(a, rtol) if tol is None else tol
+    return a.runtime.constant_from(np.asarray((s > bound).sum(-1), np.int64))
+
+
+def matrix_power(a, n):
+    """Integer power of square matrices, by repeated squaring; of the inverse for negative n.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+    n : int
+
+    Returns
+    -------
+    EagerTensor, shape (..., N, N)
+
+    Raises
+    ------
+    LinAlgError
+        A negative power of a singular matrix.
+    ValidationError
+        Not square.
+    """
+    a, n = matrix(a, "matrix_power", square=True), index(n)
+    if n == 0:
+        return tfr.broadcast_to(tfr.eye(a.shape[-1], dtype=a.dtype), a.shape)
+    if n < 0:
+        a, n = inv(a), -n
+    result = None
+    while n:
+        if n & 1:
+            result = a if result is None else tfr.matmul(result, a)
+        n >>= 1
+        if n:
+            a = tfr.matmul(a, a)
+    return result
+
+
+def expm(a):
+    """Matrix exponential. Its derivatives are blocks of the exponential of a block matrix (Van Loan, 1978).
+
+    Parameters
+    ----------
+    a : array_like, shape (..., N, N)
+
+    Returns
+    -------
+    EagerTensor, shape (..., N, N)
+
+    Raises
+    ------
+    ValidationError
+        Not square, or not finite.
+    """
+    return call("expm", matrix(a, "expm", square=True))
+
+
+def euclidean(x, axis, keepdims):
+    """Root of the sum of squares without overflow; its derivative at zero is zero."""
+    size = np.abs(value(x)).max(axis=axis, keepdims=True, initial=0)
+    size = np.where((size == 0) | ~np.isfinite(size), size.dtype.type(1), size)
+    x = x / size
+    total = tfr.sum(tfr.real(x * tfr.conj(x)), axis=axis, keepdims=keepdims)
+    zero = value(total) == 0
+    root = tfr.where(zero, 0, tfr.sqrt(tfr.where(zero, 1, total)))
+    return root * (size if keepdims else size.reshape(root.shape))
+
+
+def power_norm(x, p, axis, keepdims):
+    """Root of a sum of powers, relative to the largest (for negative p, smallest) element."""
+    x = tfr.abs(x)
+    found = value(x)
+    size = found.max(axis=axis, keepdims=True, initial=0) if p > 0 else found.min(axis=axis, keepdims=True)
+    size = np.where((size == 0) | ~np.isfinite(size), size.dtype.type(1), size)
+    total = tfr.sum((x / size) ** p, axis=axis, keepdims=keepdims)
+    zero = value(total) == 0
+    root = tfr.where(zero, 0, tfr.where(zero, 1, total) ** (1 / p))
+    return root * (size if keepdims else size.reshape(root.shape))
+
+
+def vector_norm(x, *, axis=None, keepdims=False, ord=2):
+    """Norm of vectors: ``sum(abs(x)**ord)**(1/ord)``, the largest (smallest) element for ``ord=inf`` (``-inf``).
+
+    Parameters
+    ----------
+    x : array_like
+    axis : None, int or tuple of int
+        Axes of a vector; all by default.
+    keepdims : bool
+    ord : float
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    ValidationError
+        `ord` is no number.
+    """
+    x = matrix(x, "vector_norm", "x", 0)
+    axis = tuple(range(x.ndim)) if axis is None else axis
+    if isinstance(ord, str):
+        raise ValidationError(f"vector_norm: ord={ord!r} is not a norm of vectors; use a number", op="vector_norm",
+                              argument="ord")
+    if ord == 2:
+        return euclidean(x, axis, keepdims)
+    if ord == np.inf:
+        return tfr.max(tfr.abs(x), axis=axis, keepdims=keepdims)
+    if ord == -np.inf:
+        return tfr.min(tfr.abs(x), axis=axis, keepdims=keepdims)
+    if ord == 0:
+        return tfr.cast(tfr.count_nonzero(x, axis=axis, keepdims=keepdims), value(x).real.dtype)
+    if ord == 1:
+        return tfr.sum(tfr.abs(x), axis=axis, keepdims=keepdims)
+    return power_norm(x, ord, axis, keepdims)
+
+
+def matrix_norm(x, *, keepdims=False, ord="fro"):
+    """Norm of the matrices in the last two axes.
+
+    Parameters
+    ----------
+    x : array_like, shape (..., M, N)
+    keepdims : bool
+    ord : {"fro", "nuc", 1, -1, 2, -2, inf, -inf}
+        Frobenius, sum of singular values, largest or smallest column sum, singular value, row sum.
+
+    Returns
+    -------
+    EagerTensor, shape (...)
+
+    Raises
+    ------
+    ValidationError
+        Another `ord`, or elements that are not finite where singular values are needed.
+    """
+    x = matrix(x, "matrix_norm", "x")
+    if ord in ("fro", None):
+        return euclidean(x, (-2, -1), keepdims)
+    if ord not in ("nuc", 1, -1, 2, -2, np.inf, -np.inf):
+        raise ValidationError(f"matrix_norm: ord={ord!r} is not a norm of matrices; use 'fro', 'nuc', 1, -1, 2, -2, "
+                              "inf or -inf", op="matrix_norm", argument="ord")
+    if ord in ("nuc", 2, -2):
+        s = svdvals(x)
+        found = tfr.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
+    else:
+        sums = tfr.sum(tfr.abs(x), axis=-2 if abs(ord) == 1 else -1)
+        found = (tfr.max if ord > 0 else tfr.min)(sums, axis=-1)
+    return tfr.expand_dims(found, (-2, -1)) if keepdims else found
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """Norm of vectors or matrices, as ``numpy.linalg.norm``.
+
+    Parameters
+    ----------
+    x : array_like
+    ord : None, number, "fro" or "nuc"
+        None is the 2-norm of all elements.
+    axis : None, int or pair of int
+        One axis for vectors, two for matrices; by default those that a vector or matrix has.
+    keepdims : bool
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    ValidationError
+        `ord` and `axis` do not fit.
+    """
+    x = matrix(x, "norm", "x", 0)
+    if axis is None and ord is None:
+        return euclidean(x, tuple(range(x.ndim)), keepdims)
+    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (index(axis),)
+    if len(axes) == 1:
+        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+    if len(axes) != 2:
+        raise ShapeMismatchError(f"norm: {len(axes)} axes; a vector has one and a matrix two", op="norm",
+                                 argument="axis", expected=2, actual=len(axes))
+    found = matrix_norm(tfr.moveaxis(x, axes, (-2, -1)), ord="fro" if ord is None else ord)
+    return tfr.expand_dims(found, tuple(k % x.ndim for k in axes)) if keepdims else found

@@ -1,0 +1,136 @@
+"""Rules of spectral decompositions: scale-invariant, finite where values coincide.
+
+Gaps that are within rounding of zero, relative to the largest value, are broadened.
+"""
+
+import tenferro as tfr
+
+from ..errors import UnsupportedAdRuleError
+from .common import adj, call, cols, diag, diag_matrix, eps, herm, mm, plus, reciprocal, rows, scale_of, skew
+from .solving import factored, lu_solve
+
+
+def tolerance(a):
+    return 10 * max(a.shape[-2:]) * eps(a)
+
+
+def gaps(w, a):
+    """1/(w[j] - w[i]), zero on the diagonal."""
+    return reciprocal(cols(w) - rows(w), scale_of(w)[..., None], tolerance(a))
+
+
+def eigh_vjp(g, out, a):
+    w, v = out
+    gw, gv = g
+    if gv is None:
+        return herm(mm(v * cols(gw), adj(v)))
+    core = gaps(w, a) * mm(adj(v), gv)
+    return herm(mm(v, core if gw is None else core + diag_matrix(gw), adj(v)))
+
+
+def eigh_jvp(tangents, out, a):
+    w, v = out
+    m = mm(adj(v), herm(tangents[0]), v)
+    return tfr.real(diag(m)), mm(v, gaps(w, a) * m)
+
+
+# With P = U.H dA V = H + K (Hermitian and anti-Hermitian part): U.H dU = H/(s[j] - s[i]) + K/(s[j] + s[i]) and
+# V.H dV = H/(s[j] - s[i]) - K/(s[j] + s[i]). On the diagonal, H is ds and K/(2 s) turns phases; nothing cancels.
+
+
+def svd_parts(out):
+    u, s, vh = out
+    return u, s, adj(vh)
+
+
+def inverse(s, a):
+    return cols(reciprocal(s, scale_of(s), tolerance(a)))
+
+
+def sums(s, a):
+    return reciprocal(cols(s) + rows(s), scale_of(s)[..., None], tolerance(a))
+
+
+def outside(x, u):
+    """The part of x that is orthogonal to the columns of u; None where these span everything."""
+    return None if u.shape[-1] == u.shape[-2] else x - mm(u, mm(adj(u), x))
+
+
+def svd_vjp(g, out, a):
+    u, s, v = svd_parts(out)
+    gu, gs, gvh = g
+    if gu is None and gvh is None:
+        return mm(u * cols(gs), adj(v))
+    gv = None if gvh is None else adj(gvh)
+    ku = None if gu is None else skew(mm(adj(u), gu))
+    kv = None if gv is None else skew(mm(adj(v), gv))
+    core = gaps(s, a) * plus(ku, kv) + sums(s, a) * plus(ku, None if kv is None else -kv)
+    ga = mm(u, core if gs is None else core + diag_matrix(gs), adj(v))
+    left = None if gu is None else outside(gu, u)
+    right = None if gv is None else outside(gv, v)
+    if left is not None:
+        ga = ga + mm(left * inverse(s, a), adj(v))
+    if right is not None:
+        ga = ga + mm(u, adj(right * inverse(s, a)))
+    return ga
+
+
+def svd_jvp(tangents, out, a):
+    u, s, v = svd_parts(out)
+    t = tangents[0]
+    p = mm(adj(u), t, v)
+    h, k = gaps(s, a) * herm(p), sums(s, a) * skew(p)
+    du, dv = mm(u, h + k), mm(v, h - k)
+    left, right = outside(mm(t, v), u), outside(mm(adj(t), u), v)
+    if left is not None:
+        du = du + left * inverse(s, a)
+    if right is not None:
+        dv = dv + right * inverse(s, a)
+    return du, tfr.real(diag(p)), adj(dv)
+
+
+def null_space(transform):
+    def rule(*args, **params):
+        raise UnsupportedAdRuleError("svd: the null space in full_matrices=True has no derivative, because its basis "
+                                     "is arbitrary; use full_matrices=False", op="svd", transform=transform)
+    return rule
+
+
+def eig_normal(d, v):
+    """The part of a change of the eigenvectors that keeps their norm."""
+    return d - v * cols(tfr.sum(tfr.real(tfr.conj(v) * d), axis=-2))
+
+
+def eig_vjp(g, out, a):
+    w, v = out
+    gw, gv = g
+    core = None if gv is None else tfr.conj(gaps(w, a)) * mm(adj(v), eig_normal(gv, v))
+    core = plus(core, None if gw is None else diag_matrix(gw))
+    return mm(lu_solve(v, core, *factored(v, "eig (derivative)"), True), adj(v))
+
+
+def eig_jvp(tangents, out, a):
+    w, v = out
+    x = lu_solve(v, mm(tangents[0], v), *factored(v, "eig (derivative)"))
+    return diag(x), eig_normal(mm(v, gaps(w, a) * x), v)
+
+
+def values_rules(op, index, vjp, jvp, count):
+    """Rules of an operation that computed values alone: they decompose again, with vectors."""
+    def values_vjp(g, values, a):
+        return vjp([g if k == index else None for k in range(count)], call(op, a), a)
+
+    def values_jvp(tangents, values, a):
+        return jvp(tangents, call(op, a), a)[index]
+    return values_vjp, values_jvp
+
+
+RULES = {
+    "eigh": (eigh_vjp, eigh_jvp),
+    "eigvalsh": values_rules("eigh", 0, eigh_vjp, eigh_jvp, 2),
+    "svd": (svd_vjp, svd_jvp),
+    "svdvals": values_rules("svd", 1, svd_vjp, svd_jvp, 3),
+    "svd_full": (null_space("vjp"), null_space("jvp")),
+    "eig": (eig_vjp, eig_jvp),
+    "eigvals": values_rules("eig", 0, eig_vjp, eig_jvp, 2),
+}
