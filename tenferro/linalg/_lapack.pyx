@@ -17,20 +17,39 @@ ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nog
 ctypedef void (*getrs_t)(char *, int *, int *, void *, int *, int *, void *, int *, int *) noexcept nogil
 ctypedef void (*trtrs_t)(char *, char *, char *, int *, int *, void *, int *, void *, int *, int *) noexcept nogil
 
-cdef dict PRECISIONS = {"f": "s", "d": "d", "F": "c", "D": "z"}
-cdef dict ARGUMENTS = {"getrf": "iixiii", "getrs": "ciixiixii", "trtrs": "ccciixixii"}
+cdef enum Routine:
+    GETRF, GETRS, TRTRS
+
+cdef tuple NAMES = ("getrf", "getrs", "trtrs")
+cdef tuple ARGUMENTS = ("iixiii", "ciixiixii", "ccciixixii")
+cdef str DTYPES = "fdFD"
+cdef void *pointers[3][4]
 
 
-cdef void *routine(str name, str dtype) except NULL:
+cdef void *pointer(str full, str arguments) except NULL:
     """Pointer to one routine, its signature checked: ``i`` integer, ``c`` character, ``x`` number."""
-    full = PRECISIONS[dtype] + name
     capsule = cython_lapack.__pyx_capi__[full]
     text = PyCapsule_GetName(capsule)
     kinds = [k.replace("*", "").strip() for k in text.decode().removesuffix(")").partition("(")[2].split(",")]
-    if "".join([k[0] if k in ("int", "char") else "x" for k in kinds]) != ARGUMENTS[name]:
+    if "".join([k[0] if k in ("int", "char") else "x" for k in kinds]) != arguments:
         raise UnsupportedError(f"SciPy exports {full} with an unknown signature; install a SciPy release whose LAPACK "
                                "has 32-bit integers", op=full, engine="cpu")
     return PyCapsule_GetPointer(capsule, text)
+
+
+def fetch():
+    """Fill the table."""
+    cdef int k, p
+    for k in range(3):
+        for p in range(4):
+            pointers[k][p] = pointer("sdcz"[p] + NAMES[k], ARGUMENTS[k])
+
+
+fetch()
+
+
+cdef inline void *routine(Routine which, cnp.ndarray a) except NULL:
+    return pointers[<int> which][DTYPES.index(a.dtype.char)]
 
 
 def fits(str op, *sizes):
@@ -46,7 +65,7 @@ def getrf(cnp.ndarray a not None):
     cdef Py_ssize_t k, count = a.shape[0], step = a.strides[0]
     cdef int n = a.shape[1], lead = max(n, 1)
     cdef cnp.ndarray piv = np.empty((count, n), np.intc), info = np.zeros(count, np.intc)
-    cdef getrf_t f = <getrf_t> routine("getrf", a.dtype.char)
+    cdef getrf_t f = <getrf_t> routine(GETRF, a)
     cdef char *data = cnp.PyArray_BYTES(a)
     cdef int *p = <int *> cnp.PyArray_BYTES(piv)
     cdef int *i = <int *> cnp.PyArray_BYTES(info)
@@ -62,7 +81,7 @@ def getrs(cnp.ndarray lu not None, cnp.ndarray piv not None, cnp.ndarray b not N
     cdef Py_ssize_t k, count = lu.shape[0], step = lu.strides[0], step_b = b.strides[0]
     cdef int n = lu.shape[1], nrhs = b.shape[1], info = 0
     cdef char t = ord(trans)
-    cdef getrs_t f = <getrs_t> routine("getrs", lu.dtype.char)
+    cdef getrs_t f = <getrs_t> routine(GETRS, lu)
     cdef char *data = cnp.PyArray_BYTES(lu)
     cdef char *rhs = cnp.PyArray_BYTES(b)
     cdef int *p = <int *> cnp.PyArray_BYTES(piv)
@@ -78,7 +97,7 @@ def trtrs(cnp.ndarray a not None, cnp.ndarray b not None, str uplo not None, str
     cdef int n = a.shape[1], nrhs = b.shape[1]
     cdef char u = ord(uplo), t = ord(trans), d = ord("U") if unit else ord("N")
     cdef cnp.ndarray info = np.zeros(count, np.intc)
-    cdef trtrs_t f = <trtrs_t> routine("trtrs", a.dtype.char)
+    cdef trtrs_t f = <trtrs_t> routine(TRTRS, a)
     cdef char *data = cnp.PyArray_BYTES(a)
     cdef char *rhs = cnp.PyArray_BYTES(b)
     cdef int *i = <int *> cnp.PyArray_BYTES(info)

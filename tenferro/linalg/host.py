@@ -1,6 +1,7 @@
 """Executors for engines of host memory: LAPACK by NumPy's batched loops and by pointers. All check their input."""
 
 from functools import wraps
+from math import prod
 
 import numpy as np
 
@@ -42,8 +43,7 @@ def numpy_call(op, f, *args, **kwargs):
 def stack(x, fresh=True):
     """Items as column-major matrices, one after the other: shape (batch, columns, rows)."""
     x = x.swapaxes(-1, -2)
-    count = int(np.prod(x.shape[:-2]))
-    return np.array(x, order="C", copy=True if fresh else None).reshape(count, *x.shape[-2:])
+    return np.array(x, order="C", copy=True if fresh else None).reshape(prod(x.shape[:-2]), *x.shape[-2:])
 
 
 def unstack(x, batch):
@@ -69,10 +69,12 @@ def lu_factor(a, op="lu_factor", check=True):
 
 def lu_solve(a, b, lu, piv, adjoint=False):
     """Solution by known factors; batch axes broadcast."""
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    if batch != a.shape[:-2]:
-        lu, piv = (spread(x, a.shape[:-2], batch) for x in (lu, piv))
-    x = stack(np.broadcast_to(b, (*batch, *b.shape[-2:])))
+    own, batch = a.shape[:-2], b.shape[:-2]
+    if own != batch:
+        batch = np.broadcast_shapes(own, batch)
+        lu, piv = (spread(x, own, batch) for x in (lu, piv))
+        b = np.broadcast_to(b, (*batch, *b.shape[-2:]))
+    x = stack(b)
     _lapack.getrs(lu, piv, x, "C" if adjoint else "N")
     return unstack(x, batch)
 
@@ -80,7 +82,7 @@ def lu_solve(a, b, lu, piv, adjoint=False):
 def spread(x, own, batch):
     """Items of the axes `own` repeated for those of a larger batch."""
     x = np.broadcast_to(x.reshape(*own, *x.shape[1:]), (*batch, *x.shape[1:]))
-    return np.ascontiguousarray(x).reshape(-1, *x.shape[len(batch):])
+    return np.ascontiguousarray(x).reshape(prod(batch), *x.shape[len(batch):])
 
 
 def odd(piv):

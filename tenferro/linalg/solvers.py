@@ -38,12 +38,14 @@ def system(a, b, op, square=True):
         raise ShapeMismatchError(f"{op}: a has {a.shape[-2]} rows, but b has {b.shape[-2]}", op=op, argument="b",
                                  expected=a.shape[-2], actual=b.shape[-2])
     batch_shape(op, a, b)
-    dtype = np.result_type(a.dtype, b.dtype)
+    dtype = a.dtype if a.dtype == b.dtype else np.result_type(a.dtype, b.dtype)
     return with_dtype(a, dtype), with_dtype(b, dtype), vector
 
 
 def batch_shape(op, a, b):
     """The axes before the matrices, broadcast."""
+    if a.shape[:-2] == b.shape[:-2]:
+        return a.shape[:-2]
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
