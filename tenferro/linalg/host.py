@@ -140,6 +140,24 @@ def cofactor(a):
     return (u * (np.conj(phase)[..., None] * others)[..., None, :]) @ vh
 
 
+def cofactor_change(a, e):
+    """Derivative of the conjugated cofactors in direction e; exact for singular matrices.
+
+    For a diagonal matrix s, with p[i, j] the product of all s but s[i] and s[j], the change of the adjugate is
+    -e[i, j] p[i, j] off the diagonal and sum_k e[k, k] p[i, k] on it; the singular vectors bring any matrix to this.
+    """
+    u, s, vh = np.linalg.svd(a)
+    n = a.shape[-1]
+    one = np.eye(n, dtype=bool)
+    left_out = one[:, None, :] | one[None, :, :]
+    p = np.where(one, 0, np.where(left_out, 1, s[..., None, None, :]).prod(-1))
+    f = (u.swapaxes(-1, -2).conj() @ e @ vh.swapaxes(-1, -2).conj()).swapaxes(-1, -2).conj()
+    change = -p * f
+    change[..., one] = (p @ np.diagonal(f, axis1=-2, axis2=-1)[..., None])[..., 0]
+    phase = np.conj(np.linalg.det(u) * np.linalg.det(vh))
+    return np.asarray(phase[..., None, None] * (u @ change @ vh), a.dtype)
+
+
 def eigh(a):
     hermitian("eigh", a)
     return tuple(numpy_call("eigh", np.linalg.eigh, a))

@@ -143,7 +143,7 @@ def inv(a):
 
 
 def det(a):
-    """Determinants. The first derivative also exists for singular matrices; the second needs regular ones.
+    """Determinants. First and second derivatives also exist for singular matrices; the third needs regular ones.
 
     Parameters
     ----------

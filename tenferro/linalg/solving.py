@@ -9,7 +9,7 @@ import numpy as np
 import tenferro as tfr
 
 from ..errors import LinAlgError
-from .common import adj, call, diag, diag_matrix, eye, herm, mm, plus, scalar, value
+from .common import adj, call, diag, diag_matrix, eps, eye, herm, mm, plus, scalar, value
 
 
 def lu_solve(a, b, lu, piv, adjoint=False):
@@ -46,10 +46,16 @@ def inverse_adjoint(a, lu, piv):
     return lu_solve(a, eye(a.shape[-1], a.dtype), lu, piv, True)
 
 
+def nearly_singular(lu):
+    """Whether a factor's pivots are so unequal, or none, that the inverse is of no use."""
+    pivots = np.abs(np.diagonal(value(lu), axis1=-2, axis2=-1))
+    least = pivots.max(-1, initial=0) * np.sqrt(eps(lu))
+    return (pivots <= least[..., None]).any()
+
+
 def cofactors(d, a, lu, piv):
     """conj(d) * inv(a).H, which is finite for a singular matrix."""
-    found = value(d)
-    if not np.isfinite(found).all() or (found == 0).any():
+    if nearly_singular(lu) or not np.isfinite(value(d)).all():
         return call("cofactor", a)
     return scalar(tfr.conj(d)) * inverse_adjoint(a, lu, piv)
 
@@ -62,15 +68,40 @@ def det_jvp(tangents, d, a, lu, piv):
     return None if tangents[0] is None else tfr.sum(tfr.conj(cofactors(d, a, lu, piv)) * tangents[0], axis=(-2, -1))
 
 
+# The conjugated cofactors are the gradient of the real part of the determinant: their derivatives are symmetric in all
+# directions, for the real inner product, and each is its own adjoint.
+
+
 def cofactor_vjp(g, c, a):
-    lu, piv = factored(a, "det (second derivative)")
-    alpha = scalar(tfr.sum(tfr.conj(g) * c, axis=(-2, -1)))
-    return lu_solve(a, alpha * eye(a.shape[-1], a.dtype) - mm(adj(g), c), lu, piv, True)
+    return call("cofactor_change", a, g)
 
 
 def cofactor_jvp(tangents, c, a):
-    z = lu_solve(a, tangents[0], *factored(a, "det (second derivative)"))
-    return scalar(tfr.conj(tfr.sum(diag(z), axis=-1))) * c - mm(c, adj(z))
+    return call("cofactor_change", a, tangents[0])
+
+
+def cofactor_curvature(a, e, t):
+    """Second derivative of the conjugated cofactors of regular matrices in two directions."""
+    lu, piv = factored(a, "det (third derivative)")
+    c, ze, zt = call("cofactor", a), lu_solve(a, e, lu, piv), lu_solve(a, t, lu, piv)
+    dc = traced(zt) * c - mm(c, adj(zt))
+    product = mm(zt, ze)
+    return traced(ze) * dc - traced(product) * c - mm(dc, adj(ze)) + mm(c, adj(product))
+
+
+def traced(z):
+    """Conjugated traces, to scale matrices."""
+    return scalar(tfr.conj(tfr.sum(diag(z), axis=-1)))
+
+
+def cofactor_change_vjp(g, out, a, e):
+    return cofactor_curvature(a, e, g), call("cofactor_change", a, g)
+
+
+def cofactor_change_jvp(tangents, out, a, e):
+    ta, te = tangents
+    found = None if ta is None else cofactor_curvature(a, e, ta)
+    return plus(found, None if te is None else call("cofactor_change", a, te))
 
 
 def regular(sign):
@@ -140,6 +171,7 @@ RULES = {
     "inv": (inv_vjp, inv_jvp),
     "det": (det_vjp, det_jvp),
     "cofactor": (cofactor_vjp, cofactor_jvp),
+    "cofactor_change": (cofactor_change_vjp, cofactor_change_jvp),
     "slogdet": (slogdet_vjp, slogdet_jvp),
     "triangular_solve": (triangular_solve_vjp, triangular_solve_jvp),
     "cholesky": (cholesky_vjp, cholesky_jvp),

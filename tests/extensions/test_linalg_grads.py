@@ -300,17 +300,35 @@ def test_gradient_of_norms_at_zero_is_zero():
         np.testing.assert_array_equal(value(x.grad), np.zeros(3))
 
 
+def of_rank(k, dtype, n=3):
+    rng = np.random.default_rng(k)
+    return sample(rng, (n, k), dtype) @ sample(rng, (k, n), dtype)
+
+
+@dtypes
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_determinant_of_singular_matrices_to_second_order(rank, dtype):
+    check(la.det, of_rank(rank, dtype))
+
+
 @pytest.mark.parametrize("dtype", ["f8", "c16"])
-def test_determinant_of_singular_matrices_has_a_gradient(dtype):
-    a = np.outer(vectors((3,), dtype, 1), vectors((3,), dtype, 2))
-    a[0, 0] += 1
-    d = vectors((3, 3), dtype)
-    for m in (a, np.zeros((2, 2), dtype)):
-        x, v = tfr.variable(m), d[:len(m), :len(m)]
-        expected = numeric(lambda t, m=m, v=v: la.det(m + t * v).real.item())
-        g = value(x.runtime.grad(tfr.real(la.det(x)), x))
-        assert np.sum(np.conj(g) * v).real == pytest.approx(expected, rel=1e-8, abs=1e-12)
-        assert x.runtime.jvp(la.det(x), x, v).real.item() == pytest.approx(expected, rel=1e-8, abs=1e-12)
+def test_determinant_of_a_stack_with_singular_matrices_to_second_order(dtype):
+    check(la.det, np.stack([of_rank(k, dtype) for k in (0, 1, 2, 3)]))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_third_derivative_of_the_determinant(dtype):
+    from tenferro.linalg.common import call
+
+    check(lambda a: call("cofactor", a), matrices((3, 3), dtype))
+    check(la.det, matrices((4, 4), dtype))
+
+
+def test_third_derivative_of_the_determinant_needs_regular_matrices():
+    x, rt, ones = tfr.variable(np.zeros((3, 3))), tfr.default_runtime(), np.ones((3, 3))
+    second = rt.jvp(rt.grad(la.det(x), x), x, ones)
+    with pytest.raises(errors.LinAlgError, match=r"det \(third derivative\)"):
+        rt.grad(tfr.sum(second), x)
 
 
 # ---- what has no derivative ------------------------------------------------------------------------------------------
