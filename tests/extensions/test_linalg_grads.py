@@ -293,6 +293,19 @@ def test_polar_factor_of_a_unitary_matrix(dtype):
     assert np.sum(np.conj(value(x.runtime.grad(polar(x), x))) * d).real == pytest.approx(expected, rel=1e-7)
 
 
+def test_repeated_structures_with_other_values():
+    """What rules read off values must not be kept for the next matrix."""
+    def derivatives(rt, a):
+        x = rt.variable_from(a)
+        gradient = rt.grad(eigh_loss(x, 1.0) + qr_loss(x, 1.0) + weighted(la.expm(x)), x)
+        return value(gradient), value(rt.jvp(gradient, x, WEIGHTS[:3, :3]))
+
+    rt = tfr.EagerRuntime()
+    for a in (np.eye(3), np.eye(3), np.eye(3), vectors((3, 3), "f8"), vectors((3, 3), "f8", 1) / 8, np.eye(3)):
+        for found, expected in zip(derivatives(rt, a), derivatives(tfr.EagerRuntime(), a)):
+            np.testing.assert_array_equal(found, expected)
+
+
 def test_gradient_of_norms_at_zero_is_zero():
     for f in (la.norm, lambda x: la.norm(x, 3), lambda x: la.norm(x, 1)):
         x = tfr.variable(np.zeros(3))
