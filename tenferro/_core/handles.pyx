@@ -7,12 +7,12 @@ from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
 from .optable cimport OUT, dtype_code, dtype_object
 from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
-from .tensor cimport Tensor, wrap_tensor
+from .tensor cimport Tensor, check_host, wrap_tensor
 from libc.string cimport memcpy
 
 from numpy import generic
 
-from . import caches, convert           # install what handles lean on
+from . import caches, convert           # no-cython-lint: they install what handles lean on
 from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, RuntimeStateError,
                       ShapeMismatchError, UnsupportedError, ValidationError)
 
@@ -239,6 +239,7 @@ def __deepcopy__(EagerTensor self, memo):
 
 cdef EagerTensor duplicated(EagerTensor x, EagerRuntime rt):
     cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    check_host(&x.v, "copying")
     t.rt = rt
     duplicate(&t.v, &x.v)
     return t
@@ -282,6 +283,7 @@ def duplicate_value(EagerTensor self):
     """
     cdef Value v
     check(self)
+    check_host(&self.v, "duplicate_value")
     duplicate(&v, &self.v)
     return wrap_tensor(&v)
 

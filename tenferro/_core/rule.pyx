@@ -4,12 +4,13 @@ cimport cython
 
 from libc.string cimport memcpy
 
-from .eager cimport alias, apply1, apply2, fresh, wrap
+from .eager cimport apply1, apply2, fresh, wrap
 from .memory cimport *
 from .node cimport saved_value
-from .optable cimport LINEAR, Op, POLES, ZERO, op_name, ops
+from .optable cimport Op, POLES, ZERO, op_name, ops
 
 from ..errors import UnsupportedAdRuleError
+from .optable import ROWS
 
 
 @cython.final
@@ -76,6 +77,18 @@ cdef int no_rule(Ctx c, str transform) except -1:
     name = op_name(c.node.op.id)
     raise UnsupportedAdRuleError(f"{name} has no {transform} rule for argument {c.i}; detach() the argument, or give the "
                                  "operation a rule", op=name, transform=transform)
+
+
+def table():
+    """Which rules there are: rows ``(operation, argument, VJP, JVP)``; argument 7 stands for all of an n-ary operation."""
+    cdef OpDef *d
+    rows = []
+    for op, *_ in ROWS:
+        d = &ops[<int> op]
+        for i in (range(d.n_in) if d.n_in >= 0 else (7,)):
+            rows.append((op_name(op), i, d.vjp[i] != NULL or d.local[i] != NULL or d.flags & ZERO != 0,
+                         d.jvp[i] != NULL or d.local[i] != NULL or d.flags & ZERO != 0))
+    return rows
 
 
 cdef Py_ssize_t applied = 0
