@@ -90,7 +90,7 @@ def embedded(name: str, value: object) -> ast.FunctionDef | None:
 def introspected(name: str, value: object) -> ast.FunctionDef:
     """Signature from introspection, for slots and for functions without an embedded one."""
     binary = typing.cast(ast.FunctionDef, ast.parse("def f(self, value, /): ...").body[0])
-    if isinstance(value, types.MethodDescriptorType):
+    if isinstance(value, types.MethodDescriptorType) and not getattr(value, "__text_signature__", None):
         return binary
     try:
         parameters = inspect.signature(typing.cast(typing.Any, value)).parameters.values()
@@ -121,7 +121,8 @@ def function(name: str, value: object, scope: Scope, indent: str = "") -> str:
     spec.defaults = [literal(default) or ast.Constant(...) for default in spec.defaults]
     spec.kw_defaults = [literal(default) for default in spec.kw_defaults]
     result = ast.unparse(node.returns) if node.returns is not None else RETURNS.get(name, "typing.Any")
-    return f"{indent}def {name}({ast.unparse(spec)}) -> {scope.annotation(result)}: ...\n"
+    unlike_pow = "  # type: ignore[misc]" if name == "__ipow__" else ""
+    return f"{indent}def {name}({ast.unparse(spec)}) -> {scope.annotation(result)}: ...{unlike_pow}\n"
 
 
 def attribute(name: str, value: object, scope: Scope, settable: set[str]) -> str:
@@ -161,7 +162,7 @@ def class_(cls: type, scope: Scope, settable: set[str]) -> str:
     if issubclass(cls, enum.Enum):
         return lines + "".join(f"    {item.name} = {item.value!r}\n" for item in cls) + "\n"
     body = ""
-    if "__init__" not in vars(cls) and isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType):
+    if "__init__" not in vars(cls) and "__new__" in vars(cls):
         args = "cls, *args: {0}, **kwargs: {0}".format(scope.annotation("typing.Any"))
         body = f"    def __new__({args}) -> {scope.annotation('typing.Self')}: ...\n"
     members = sorted((name, value) for name, value in vars(cls).items() if not hidden(name))

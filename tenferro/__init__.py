@@ -8,11 +8,14 @@ import os
 import numpy as _np
 
 from . import errors
-from ._core import capture as _capture  # noqa: F401  (a method of runtimes)
+from ._core import anomaly as _anomaly  # noqa: F401  (installs methods)
+from ._core import capture as _capture  # noqa: F401  (installs methods)
+from ._core import drawing as _drawing  # noqa: F401  (installs methods)
+from ._core import extension as _extension  # noqa: F401  (installs methods)
+from ._core import inplace as _inplace  # noqa: F401  (installs methods)
+from ._core import pickling as _pickling  # noqa: F401  (installs methods)
+from ._core import profiling as _profiling  # noqa: F401  (installs methods)
 from ._core.caches import AdContext, CacheLimits, CacheStats
-from ._core import extension as _extension  # noqa: F401  (installs itself into EagerRuntime)
-from ._core import anomaly as _anomaly, drawing as _drawing, inplace as _inplace, pickling as _pickling  # noqa: F401
-from ._core import profiling as _profiling  # noqa: F401
 from ._core.custom import custom_op
 from ._core.derivative import Gradients
 from ._core.eager import EagerTensor
@@ -29,11 +32,11 @@ from ._core.state import (
     set_default_engine,
 )
 from ._core.tensor import Tensor
-from ._creation import *
+from ._creation import *  # noqa: F403
 from ._creation import __all__ as _creation
+from ._methods import install as _install
 from .operations import PUBLIC as _PUBLIC
 from .rules import load as _load_rules
-from ._methods import install as _install
 
 __version__ = "0.1.0"
 
@@ -85,4 +88,4 @@ def get_include() -> str:
     return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
-from . import fft  # noqa: E402  (needs what is above)
+from . import fft  # noqa: E402, F401  (needs what is above)

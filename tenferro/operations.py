@@ -5,8 +5,19 @@ API standard for the same functions.
 """
 
 from ._kernels import ufunc  # noqa: F401  (looks inner loops up)
-from ._ops import assembly, builder, composites, contraction, elementwise, index, indexing, networks, products
-from ._ops import reduce, scan, slicing, sorting, views
+from ._ops import (
+    assembly,
+    composites,
+    contraction,
+    elementwise,
+    index,
+    networks,
+    products,
+    reduce,
+    slicing,
+    sorting,
+    views,
+)
 
 _FUNCTIONS = elementwise.FUNCTIONS
 

@@ -3,7 +3,7 @@
 cimport cython
 from tenferro._core.abi cimport *
 from tenferro._core.engine cimport ExecutionEngine, kernel_table
-from tenferro._core.optable cimport Op, OpDef, ops
+from tenferro._core.optable cimport Op
 from tenferro._kernels cimport along, contract, copy, index, loops, moments, reduce, scan, special, structure, ufunc
 
 from tenferro._core import optable
@@ -38,7 +38,7 @@ cdef class Table:
 
 def _fill():
     cdef Table e = Table()
-    for op, n, kind, source, flags in optable.ROWS:
+    for op, _n_in, _kind, source, _flags in optable.ROWS:
         if source is not None:
             e.register(op, ufunc.elementwise, ENGINE_ABI)
     for op in (Op.RSQRT, Op.SECH2, Op.ASIN_SLOPE, Op.ACOSH_SLOPE, Op.ATANH_SLOPE, Op.DIRECTION, Op.INVERSION, Op.SHARE):

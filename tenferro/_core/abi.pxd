@@ -45,7 +45,7 @@ ctypedef struct Value:  # a concrete strided tensor
     Buffer *buf
     char *data
 
-ctypedef struct Params: # what an operation is told beside its inputs; compared as bytes
+ctypedef struct Params:  # what an operation is told beside its inputs; compared as bytes
     Py_ssize_t refs
     Py_ssize_t n
     Py_ssize_t v[1]

@@ -9,9 +9,9 @@ from .state cimport EagerRuntime, install
 from . import memory
 from ..errors import ValidationError
 
-CacheStats = namedtuple("CacheStats", "entries retained_bytes hits misses evictions clears")
+CacheStats = namedtuple("CacheStats", "entries retained_bytes hits misses evictions clears", module=__name__)
 CacheStats.__doc__ = "Statistics of one cache."
-CacheReport = namedtuple("CacheReport", "ad_transforms prepared_derivatives buffers contraction_plans")
+CacheReport = namedtuple("CacheReport", "ad_transforms prepared_derivatives buffers contraction_plans", module=__name__)
 CacheReport.__doc__ = "`CacheStats` of every cache that a runtime uses; the last two are the process's."
 
 

@@ -9,7 +9,6 @@ from .eager cimport EagerTensor, check, hooks
 from .importing cimport compact
 from .memory cimport *
 from .node cimport CAPTURED
-from .optable cimport dtype_object
 from .state cimport install
 from .tensor cimport (borrow, check_host, describe, export_array, export_as, export_buffer, export_scalar, export_slice,
                       wrap_tensor)

@@ -9,7 +9,7 @@ from .state cimport EagerRuntime, ambient_runtime
 
 import functools
 
-from . import custom_rules          # register the rules of custom operations
+from . import custom_rules          # no-cython-lint: registers the rules of custom operations
 from ..errors import ContextMismatchError, ValidationError
 
 cdef str REMEDY = "pass {transform}= to custom_op, or detach() its arguments"

@@ -5,9 +5,9 @@ from .abi cimport *
 from .eager cimport EagerTensor, alias, apply2, as_operand, check, computed_in, constant_value, scalar_like
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, node_drop
-from .optable cimport Op, dtype_object
+from .optable cimport Op
 from .reuse cimport FORWARD, REVERSE, derive, derive_backward
-from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session, thread_state
+from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
 from .state import seal
@@ -345,7 +345,8 @@ def jvp_optional(EagerRuntime self, output, wrt, tangent, engine=None):
 cdef Gradients swept(EagerTensor y, EagerTensor seed, object engine):
     cdef Borrowed b
     if y.node == NULL or y.node.flags & CAPTURED:
-        raise ValidationError("backward needs a tracked tensor; make its inputs with variable()", op="backward", argument="output")
+        raise ValidationError("backward needs a tracked tensor; make its inputs with variable()", op="backward",
+                              argument="output")
     b = Borrowed(y.rt, engine)
     try:
         return run_backward(y, seed)

@@ -4,7 +4,8 @@
 cdef int cannot_broadcast(int op, int n, Meta **m) except -1:
     shapes = [tuple([m[k].dims[i] for i in range(m[k].rank)]) for k in range(n)]
     raise ShapeMismatchError(f"{op_name(op)}: shapes {', '.join(map(str, shapes))} cannot be broadcast; align their axes with "
-                             "reshape or expand_dims", op=op_name(op), argument="shape", expected=shapes[0], actual=shapes[n - 1])
+                             "reshape or expand_dims", op=op_name(op), argument="shape", expected=shapes[0],
+                             actual=shapes[n - 1])
 
 
 cdef inline Py_ssize_t operand_stride(Meta *m, int axis, int rank) noexcept:

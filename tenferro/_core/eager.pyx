@@ -14,7 +14,7 @@ from libc.string cimport memcmp
 
 from .engine cimport ExecutionEngine
 from .importing cimport compact, import_any
-from .optable cimport (LINEAR, dtype_code, dtype_object, op_name, ops, promote, resolve)
+from .optable cimport dtype_object, op_name, ops, promote, resolve
 from .state cimport ambient_runtime, default_runtime, engine_for, thread_state
 from .tensor cimport Tensor
 

@@ -3,7 +3,6 @@
 import threading
 from operator import index
 
-import numpy as np
 
 from .abi cimport *
 from .custom cimport operands

@@ -6,7 +6,7 @@ what it alone keeps alive: the runtime and, through nodes that have no other use
 is not told, which is safe: the collector then takes it to be in use.
 """
 
-from cpython.object cimport PyObject, PyTypeObject
+from cpython.object cimport PyObject
 
 from .abi cimport *
 from .node cimport IS_LEAF, Node, node_drop, saved_values

@@ -8,7 +8,7 @@ from .eager cimport EagerTensor, alias, alias_in, check, constant_value, weak_sc
 from .hook_cycles cimport watch_cycles
 from .memory cimport *
 from .node cimport CAPTURED, HOOKED, IS_LAZY, Node, hooked, mix, node_new
-from .optable cimport Op, dtype_object, ops
+from .optable cimport Op, ops
 from .state cimport install
 from .tensor cimport Tensor
 

@@ -1,8 +1,7 @@
 """Memory: a pool of small blocks in multiples of 64 bytes, and a pool of large ones in size classes."""
 
 from cpython.ref cimport Py_INCREF, Py_DECREF
-from libc.stdlib cimport malloc, free
-from libc.string cimport memcpy
+from libc.stdlib cimport free
 
 from ..errors import IntegerOverflowError, OutOfMemoryError, ValidationError
 

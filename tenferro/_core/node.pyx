@@ -76,7 +76,7 @@ cdef void free_node(Node *n) noexcept:
     cdef Node *p
     cdef int i
     if n.flags & HOOKED:
-        hooks = hooked.pop(<size_t> n, None)
+        _hooks = hooked.pop(<size_t> n, None)
     if n.flags & IS_LEAF:
         f = <Leaf *> n
         if f.prev != NULL:

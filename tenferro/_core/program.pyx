@@ -17,7 +17,7 @@ from .memory cimport *
 from .node cimport HOOKED, Node, saved_value, saved_values
 from .optable cimport Op
 from .state cimport EagerRuntime, engine_for
-from .sweep cimport Sweep, zeros_of
+from .sweep cimport Sweep
 
 cdef extern from "Python.h":
     unsigned long PyThread_get_thread_ident() nogil
@@ -288,7 +288,7 @@ cdef int assemble(Program p, Builder b, list steps, list codes, list ints) excep
         p.ints[i] = ints[i]
     p.nbytes = (p.n_nodes * (sizeof(Expected) + 64) + p.n_steps * (sizeof(Step) + 64) + p.n_inputs * sizeof(Input)
                 + p.n_ints * sizeof(int) + 1024)
-    for r, t in p.constants:
+    for _, t in p.constants:
         p.nbytes += t.v.buf.nbytes + 128
     return 0
 
@@ -371,8 +371,8 @@ cdef class Program:
         for i in range(self.n_nodes):
             n = nodes[i]
             e = &self.nodes[i]
-            if n == NULL or n.flags & HOOKED or n.op != e.op or n.n_in != e.n_in or n.saved != e.saved or n.flags != e.flags or not equal_meta(n.meta, e.meta) \
-                    or not equal_params(n.params, e.params):
+            if n == NULL or n.flags & HOOKED or n.op != e.op or n.n_in != e.n_in or n.saved != e.saved or n.flags != e.flags \
+                    or not equal_meta(n.meta, e.meta) or not equal_params(n.params, e.params):
                 return False
             for k in range(e.n_in):
                 place = self.ints[e.children + k]

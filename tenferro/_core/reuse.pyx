@@ -13,7 +13,7 @@ from .caches cimport CacheEntry, DerivativeCache, prepared, transforms
 from .eager cimport watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
-from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_drop, node_new, reserve, saved_values
+from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
 from .optable cimport Op, ops
 from .program cimport Prepared, Tracer, build, prepare
 from .state cimport engine_for, thread_state
@@ -191,7 +191,6 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
     cdef Tracer tracer
     cdef Program p
     cdef Node **nodes = NULL
-    cdef Node *n
     y.rt = rt
     y.node = root
     root.refs += 1

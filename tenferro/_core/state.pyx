@@ -32,7 +32,7 @@ cdef int install(object cls, str name, object f) except -1:
 
 def refuse(cls=object, *args, **kwargs):
     """``__new__`` of types whose fields only the library can fill."""
-    raise TypeError(f"{getattr(cls, '__name__', 'such')} objects are handed out by other functions; they are not made by __new__")
+    raise TypeError(f"{getattr(cls, '__name__', 'such')} objects come from other functions; they are not made by __new__")
 
 
 def seal(type cls):

@@ -244,7 +244,8 @@ cdef class Sweep:
             Py_INCREF(c)
             self.items[slot].value = <PyObject *> c
             return 0
-        if (not self.pure and v.ob_refcnt == 1 and (<EagerTensor> v).node == NULL and c.node == NULL and (<EagerTensor> v).v.buf.refs == 1
+        if (not self.pure and v.ob_refcnt == 1 and (<EagerTensor> v).node == NULL and c.node == NULL
+                and (<EagerTensor> v).v.buf.refs == 1
                 and (<EagerTensor> v).v.buf.owner == NULL and (<EagerTensor> v).v.meta.flags & DENSE
                 and (<EagerTensor> v).v.meta.dtype == c.v.meta.dtype and same_layout((<EagerTensor> v).v.meta, c.v.meta)):
             have = <EagerTensor> v

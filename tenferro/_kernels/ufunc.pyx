@@ -7,7 +7,7 @@ strides in whole elements, native byte order) hold for every tensor of this libr
 cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
 
-from tenferro._core.optable cimport Op, dtype_object, op_name, ops, promote
+from tenferro._core.optable cimport Op, dtype_object, ops
 from tenferro._core import optable
 
 import numpy as np
@@ -51,7 +51,8 @@ cdef int set_loop(int op, int dtype, loop_t fn, void *data, int result) except -
 
 
 def lookup(int op):
-    """Fill the loops and dtype rules of an operation from its ufunc; dtypes without a loop use the first that takes them safely."""
+    """Fill the loops and dtype rules of an operation from its ufunc; a dtype without one uses
+    the first that takes it safely."""
     cdef PyUFuncObject *u
     cdef int t, k, j, n, code
     ufunc = optable.loop_source(op)
@@ -221,7 +222,7 @@ cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *o
     if dtype == D_F64 and out.meta.size <= 16 and n == 2 and flat(ins, 2, out.meta) and tiny(op, ins, out, out.meta.size):
         return 0
     cdef Loop *loop = &loops[op][dtype]
-    cdef Py_ssize_t size = out.meta.size, i
+    cdef Py_ssize_t size = out.meta.size
     cdef Py_ssize_t strides[8]
     cdef char *args[8]
     if loop.fn == NULL:
@@ -254,21 +255,21 @@ cdef inline bint tiny(int op, const Value *ins, Value *out, Py_ssize_t n) noexce
     cdef const double *a = <const double *> ins[0].data
     cdef const double *b = <const double *> ins[1].data
     cdef double *c = <double *> out.data
-    cdef Py_ssize_t sa = 1 if ins[0].meta.rank else 0, sb = 1 if ins[1].meta.rank else 0, i
+    cdef Py_ssize_t sa = 1 if ins[0].meta.rank else 0, sb = 1 if ins[1].meta.rank else 0, _
     if op == Op.MUL:
-        for i in range(n):
+        for _ in range(n):
             c[0] = a[0] * b[0]
             a += sa
             b += sb
             c += 1
     elif op == Op.ADD:
-        for i in range(n):
+        for _ in range(n):
             c[0] = a[0] + b[0]
             a += sa
             b += sb
             c += 1
     elif op == Op.SUB:
-        for i in range(n):
+        for _ in range(n):
             c[0] = a[0] - b[0]
             a += sa
             b += sb

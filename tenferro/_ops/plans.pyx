@@ -79,10 +79,10 @@ cdef class Plan:
     cdef bint agrees(self, EagerTensor x, EagerTensor y) noexcept:
         """Whether axes with one label have one length."""
         cdef int *p = self.pairs
-        cdef int i
+        cdef int _
         cdef Meta *a
         cdef Meta *b
-        for i in range(self.n_pairs):
+        for _ in range(self.n_pairs):
             a = y.v.meta if p[0] else x.v.meta
             b = y.v.meta if p[2] else x.v.meta
             if a.dims[p[1]] != b.dims[p[3]]:

@@ -12,7 +12,7 @@ import numpy as np
 MODULE_ID = "tenferro.fft.v1"
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 _COMPLEX = {"float32": np.dtype("complex64"), "float64": np.dtype("complex128")}
-_REAL = {c.name: np.dtype(r) for r, c in _COMPLEX.items()}
+_REAL = {"complex64": np.dtype("float32"), "complex128": np.dtype("float64")}
 
 
 def call(name, x, **params):

@@ -8,7 +8,7 @@ from .._core.eager import EagerTensor
 from ..errors import ShapeMismatchError, ValidationError
 
 MODULE_ID = "tenferro.linalg.v1"
-MODULE = []                     # the one instance, put there by the module itself
+MODULE: list = []               # the one instance, put there by the module itself
 
 
 def call(name, *tensors, **params):

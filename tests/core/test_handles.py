@@ -7,8 +7,8 @@ import weakref
 
 import numpy as np
 import pytest
-from hypothesis import given
 import support
+from hypothesis import given
 from support import DIFF_DTYPES, layouts, sample, shapes
 
 import tenferro as tfr

@@ -5,9 +5,9 @@ import gc
 
 import numpy as np
 import pytest
+import support
 from hypothesis import given
 from hypothesis import strategies as st
-import support
 from support import ALL_DTYPES, layouts, sample, shapes
 
 from tenferro import Tensor, errors
