@@ -5,10 +5,10 @@ from functools import partial
 
 import numpy as np
 import pytest
-from tenferro._core.rule import applied_rules
 
 import tenferro as tfr
 from tenferro import AdContext, CacheLimits, EagerRuntime
+from tenferro._core.rule import applied_rules
 
 RNG = np.random.default_rng(5)
 

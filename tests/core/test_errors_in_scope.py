@@ -49,7 +49,8 @@ def test_no_operation_reaches_foreign_memory(elsewhere, use):
 
 @pytest.mark.parametrize("use", [
     lambda x: x.as_slice("float64"), lambda x: x.numpy(), np.asarray, memoryview, lambda x: x.tolist(), lambda x: x[0].item(),
-    lambda x: float(x[0]), lambda x: x.value().as_slice("float64"), lambda x: x.value().numpy(), lambda x: np.asarray(x.value()),
+    lambda x: float(x[0]), lambda x: x.value().as_slice("float64"), lambda x: x.value().numpy(),
+    lambda x: np.asarray(x.value()),
     lambda x: x.duplicate_value(), lambda x: x.detach_into(tfr.EagerRuntime()), copy.deepcopy, lambda x: x.to_tensor(),
 ])  # fmt: skip
 def test_no_conversion_reads_foreign_memory(elsewhere, use):

@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from tenferro_cpu import CpuEngine
 
 import tenferro as tfr
 from tenferro import EagerRuntime, EagerSession, ExecutionEngine, errors
+from tenferro_cpu import CpuEngine
 
 
 @pytest.fixture

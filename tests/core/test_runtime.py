@@ -9,10 +9,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from tenferro_cpu import CpuEngine
 
 import tenferro as tfr
 from tenferro import AdContext, CacheLimits, CacheStats, ContextId, EagerRuntime, ExecutionEngine, errors
+from tenferro_cpu import CpuEngine
 
 PROPERTIES = ("ad_transform_cache_limits", "prepared_derivative_cache_limits")
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tenferro._core.handles import constant, variable
 
 import tenferro as tfr
+from tenferro._core.handles import constant, variable
 from tenferro.testing import check_grads
 
 

@@ -16,9 +16,9 @@ from support import (
     sample,
     shapes,
 )
-from tenferro._ops.elementwise import FUNCTIONS
 
 import tenferro as tfr
+from tenferro._ops.elementwise import FUNCTIONS
 from tenferro.errors import ContextMismatchError, IntegerOverflowError, ShapeMismatchError
 from tenferro.testing import check_grads
 
