@@ -28,8 +28,8 @@ cdef list cut_places(object where, Py_ssize_t n, bint equal):
         ends = [size_of(k, "indices_or_sections") for k in where]
         return [0] + [max(0, k + n) if k < 0 else min(k, n) for k in ends] + [n]
     parts = size_of(where, "indices_or_sections")
-    if parts < 1:
-        raise ValidationError(f"split: the number of parts is {parts}; use at least 1", op="split",
+    if not 1 <= parts <= 1 << 31:
+        raise ValidationError(f"split: the number of parts is {parts}; use at least 1 and at most 2**31", op="split",
                               argument="indices_or_sections")
     if equal and n % parts:
         raise ShapeMismatchError(f"split: an axis of length {n} has no {parts} equal parts; give the places to cut, or "
