@@ -53,7 +53,7 @@ def jacobian(f, argnums=0, mode=None, has_aux=False):
     Examples
     --------
     >>> import tenferro as tfr
-    >>> tfr.jacobian(lambda x: x * x)([1.0, 2.0])[0].tolist()
+    >>> tfr.jacobian(lambda x: x * x)(tfr.constant([1.0, 2.0]))[0].tolist()
     [2.0, 0.0]
     """
     check_function(f, "jacobian")
