@@ -1,11 +1,19 @@
 """Shared by the tests: random values in random memory layouts, and comparison with NumPy's results."""
 
+import threading
+
+import hypothesis
 import hypothesis.extra.numpy as hnp
 import hypothesis.strategies as st
 import numpy as np
+import pytest
 
 import tenferro as tfr
 from tenferro._core import memory
+from tenferro._core.state import open_here
+
+hypothesis.settings.register_profile("untimed", deadline=None)
+hypothesis.settings.load_profile("untimed")
 
 REAL_DTYPES = tuple(np.dtype(t) for t in ("f4", "f8"))
 COMPLEX_DTYPES = tuple(np.dtype(t) for t in ("c8", "c16"))
@@ -112,3 +120,19 @@ def live():
     """Blocks and bytes in use, not counting what the default runtime's caches of derivatives hold."""
     tfr.default_runtime().clear_caches()
     return memory.live()
+
+
+def _state():
+    return open_here(), tfr.default_engine(), tfr.default_runtime()
+
+
+@pytest.fixture(autouse=True)
+def nothing_left_open():
+    """Fails a test that leaves a guard or session open, another default engine, or a thread of its own."""
+    before, threads = _state(), set(threading.enumerate())
+    yield
+    own = [t for t in threading.enumerate() if t not in threads]
+    for t in own:
+        t.join(2)
+    assert _state() == before, "the test left a guard or session open, or another default engine"
+    assert not [t for t in own if t.is_alive()], "the test left a thread running"

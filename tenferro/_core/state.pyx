@@ -376,5 +376,11 @@ def set_default_engine(engine):
     return before
 
 
+def open_here():
+    """What is open on this thread: depth of `no_grad` and of `capture_trace`, the innermost session and guard or None."""
+    return (tf_thread.no_grad, tf_thread.capture, None if tf_thread.session == NULL else <object> tf_thread.session,
+            None if tf_thread.guard == NULL else <object> tf_thread.guard)
+
+
 for _cls in (ContextId, EagerSession):
     seal(_cls)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from support import nothing_left_open  # noqa: F401
 
 import tenferro as tfr
 from tenferro._core.handles import constant, variable
