@@ -53,15 +53,19 @@ def recursive():
 
 ODD = {
     "None": lambda: None, "true": lambda: True, "zero": lambda: 0, "minus one": lambda: -1, "large": lambda: 2**62,
-    "huge": lambda: 10**400, "nan": lambda: float("nan"), "imaginary": lambda: 1j, "text": lambda: "ij,jk", "bytes": lambda: b"ab",
+    "huge": lambda: 10**400, "nan": lambda: float("nan"), "imaginary": lambda: 1j, "text": lambda: "ij,jk",
+    "bytes": lambda: b"ab",
     "ellipsis": lambda: ..., "slice": lambda: slice(None, 2**70, -(2**69)), "empty list": list, "dict": lambda: {"a": 1},
     "set": lambda: {1, 2}, "axes": lambda: (0, 0), "ragged": lambda: [[1.0], [1.0, 2.0]], "recursive": recursive,
     "generator": lambda: (k for k in range(3)), "object": object, "raises": Raises, "longer": Longer, "type": lambda: int,
     "function": lambda: len, "array": lambda: np.arange(6.0).reshape(2, 3), "empty": lambda: np.zeros((0, 3)),
-    "swapped": lambda: np.arange(3).astype(">i4"), "objects": lambda: np.array([None, 1], object), "dates": lambda: np.array(["2020"], "M8[D]"),
+    "swapped": lambda: np.arange(3).astype(">i4"), "objects": lambda: np.array([None, 1], object),
+    "dates": lambda: np.array(["2020"], "M8[D]"),
     "half": lambda: np.ones(3, "f2"), "rank 64": lambda: np.ones((1,) * 64), "far indices": lambda: np.array([2**62, -(2**62)]),
-    "tensor": lambda: tfr.variable(np.ones((2, 3))), "scalar": lambda: tfr.variable(2.0), "integers": lambda: tfr.constant([0, 1]),
-    "wide": lambda: tfr.broadcast_to(tfr.constant(1.0), (2**12, 0, 2**40)), "foreign": lambda: tfr.EagerRuntime().variable_from(1.0),
+    "tensor": lambda: tfr.variable(np.ones((2, 3))), "scalar": lambda: tfr.variable(2.0),
+    "integers": lambda: tfr.constant([0, 1]),
+    "wide": lambda: tfr.broadcast_to(tfr.constant(1.0), (2**12, 0, 2**40)),
+    "foreign": lambda: tfr.EagerRuntime().variable_from(1.0),
     "consumed": consumed, "value": lambda: tfr.Tensor.from_numpy([1.0]), "runtime": tfr.default_runtime, "closed": closed,
     "engine": tfr.default_engine, "gradients": lambda: (tfr.variable(1.0) * 2.0).backward(),
 }  # fmt: skip
@@ -79,8 +83,17 @@ MEMBERS = {
     type(tfr.no_grad()): tfr.no_grad, type(tfr.session()): tfr.session, tfr.ContextId: lambda: tfr.EagerRuntime().id,
 }  # fmt: skip
 
-SKIPPED = {"__class_getitem__", "__doc__", "__module__", "__init_subclass__", "__subclasshook__", "__init__", "__new__",
-           "_open", "_close"}
+SKIPPED = {
+    "__class_getitem__",
+    "__doc__",
+    "__module__",
+    "__init_subclass__",
+    "__subclasshook__",
+    "__init__",
+    "__new__",
+    "_open",
+    "_close",
+}
 
 
 def attempt(f, *args):
