@@ -18,7 +18,7 @@ from ..errors import DTypeMismatchError, IntegerOverflowError, ShapeMismatchErro
 cnp.import_array()
 
 cdef extern from "numpy/arrayobject.h":
-    object PyArray_NewFromDescr(PyTypeObject *cls, object descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
+    object PyArray_NewFromDescr(PyTypeObject *cls, cnp.dtype descr, int nd, cnp.npy_intp *dims, cnp.npy_intp *strides,
                                 void *data, int flags, PyObject *obj)
     int PyArray_CopyInto(cnp.ndarray dst, cnp.ndarray src) except -1
 
@@ -28,7 +28,7 @@ cdef object _ndarray = np.ndarray, _generic = np.generic
 # ---- arrays over memory ----------------------------------------------------------------------------------------------
 
 cdef object bare_array(const Value *v, int rank, Py_ssize_t *dims, Py_ssize_t *strides, int flags):
-    descr = dtype_object(v.meta.dtype)
+    cdef cnp.dtype descr = dtype_object(v.meta.dtype)
     Py_INCREF(descr)
     return PyArray_NewFromDescr(<PyTypeObject *> _ndarray, descr, rank, <cnp.npy_intp *> dims, <cnp.npy_intp *> strides,
                                 v.data, flags, NULL)
