@@ -2,6 +2,7 @@
 #ifndef TENFERRO_LOOPS_H
 #define TENFERRO_LOOPS_H
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -141,6 +142,19 @@ static const tf_loop tf_real[13] = TF_ALL(tf_real);
 static const tf_loop tf_imag[13] = TF_ALL(tf_imag);
 static const tf_loop tf_angle[13] = TF_INEXACT(tf_angle);
 static const tf_loop tf_complex[13] = {[9] = tf_complex_f4, [10] = tf_complex_f8};
+
+/* ---- classification: NumPy's loops give wrong values where the result's stride is not 1 (seen in NumPy 2.4) ---- */
+
+#define TF_CLASSIFY(T, s, FABS, MAX)                                \
+    TF_UNARY(tf_isnan_##s, T, uint8_t, *y = x != x)                 \
+    TF_UNARY(tf_isinf_##s, T, uint8_t, *y = FABS(x) > MAX)          \
+    TF_UNARY(tf_isfinite_##s, T, uint8_t, *y = FABS(x) <= MAX)
+TF_CLASSIFY(float, f4, fabsf, FLT_MAX)
+TF_CLASSIFY(double, f8, fabs, DBL_MAX)
+
+static const tf_loop tf_isnan[13] = {[9] = tf_isnan_f4, [10] = tf_isnan_f8};
+static const tf_loop tf_isinf[13] = {[9] = tf_isinf_f4, [10] = tf_isinf_f8};
+static const tf_loop tf_isfinite[13] = {[9] = tf_isfinite_f4, [10] = tf_isfinite_f8};
 
 /* ---- three inputs ---- */
 

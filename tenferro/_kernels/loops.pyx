@@ -19,6 +19,9 @@ cdef extern from "loops.h":
     loop_t tf_imag[13]
     loop_t tf_angle[13]
     loop_t tf_complex[13]
+    loop_t tf_isnan[13]
+    loop_t tf_isinf[13]
+    loop_t tf_isfinite[13]
     loop_t tf_where[13]
     loop_t tf_clamp[13]
 
@@ -38,11 +41,12 @@ cdef extern from "checks.h":
 
 
 cdef int set_loops(int op, loop_t *table, int kind) except -1:
-    """Kind 0: the result has the dtype of the operands; -1: real; 1: complex."""
-    cdef int t
+    """Kind 0: the result has the dtype of the operands; -1: real; 1: complex; 2: bool."""
+    cdef int t, to
     for t in range(13):
         if table[t] != NULL:
-            set_loop(op, t, table[t], NULL, t if kind == 0 else real_dtype(t) if kind < 0 else complex_dtype(t))
+            to = D_BOOL if kind == 2 else complex_dtype(t) if kind == 1 else real_dtype(t) if kind < 0 else t
+            set_loop(op, t, table[t], NULL, to)
     return 0
 
 
@@ -53,6 +57,9 @@ set_loops(Op.REAL, tf_real, -1)
 set_loops(Op.IMAG, tf_imag, -1)
 set_loops(Op.ANGLE, tf_angle, -1)
 set_loops(Op.COMPLEX, tf_complex, 1)
+set_loops(Op.ISNAN, tf_isnan, 2)
+set_loops(Op.ISINF, tf_isinf, 2)
+set_loops(Op.ISFINITE, tf_isfinite, 2)
 set_loops(Op.WHERE, tf_where, 0)
 set_loops(Op.CLAMP, tf_clamp, 0)
 
