@@ -23,13 +23,15 @@ def spread(step):
     return layout
 
 
-LAYOUTS = {"as it is": np.array, "reversed": spread(-1), "gaps": spread(3), "gaps, reversed": spread(-2), "columns": np.asfortranarray}
+LAYOUTS = {"as it is": np.array, "reversed": spread(-1), "gaps": spread(3), "gaps, reversed": spread(-2),
+           "columns": np.asfortranarray}  # fmt: skip
 
 
 def values(rng, shape, dtype):
     """Numbers of every kind, infinities and NaN among them."""
-    a = rng.uniform(-3, 3, shape)
-    a = a + 1j * rng.uniform(-3, 3, shape) if dtype.kind == "c" else np.abs(a) if dtype.kind == "u" else a
+    a = rng.uniform(0 if dtype.kind in "iu" else -3, 3, shape)
+    if dtype.kind == "c":
+        a = a + 1j * rng.uniform(-3, 3, shape)
     a = np.asarray(a * (20 if dtype.kind in "iu" else 1)).astype(dtype)
     if dtype.kind in "fc":
         flat = a.reshape(-1)
