@@ -1,11 +1,15 @@
 """Methods of eager tensors that are operations, installed from the table of operations."""
 
 from ._core.eager import EagerTensor
-from ._core.session_ops import install_methods, install_session_operations
+from ._core.session_ops import install_lazy_session_operations, install_methods, install_session_operations
 from .operations import OPERATIONS, PUBLIC
 
 _METHODS = ("sum prod max min mean var std any all argmax argmin cumsum cumprod reshape ravel transpose squeeze swapaxes "
             "repeat take astype diagonal trace round clip tensordot outer").split()
+
+LINEAR_ALGEBRA = ("cholesky qr svd svdvals eigh eigvalsh eig eigvals lu solve triangular_solve lstsq det slogdet inv pinv "
+                  "matrix_rank matrix_power expm norm householder_product polar sqrtm funm_hermitian low_rank rsvd").split()
+"""Functions of `tenferro.linalg` that sessions have; the module is loaded by the first of them."""
 
 
 def _method(name):
@@ -75,4 +79,5 @@ def install():
                  T=property(_transpose), mT=property(_matrix_transpose), H=property(_hermitian), real=property(_real),
                  imag=property(_imag))
     install_methods(EagerTensor, table)
+    install_lazy_session_operations("tenferro.linalg", LINEAR_ALGEBRA)
     install_session_operations({**PUBLIC, **OPERATIONS})

@@ -4,6 +4,8 @@ cimport cython
 from .abi cimport *
 from .state cimport EagerSession, close_session, install, open_session, thread_state
 
+from importlib import import_module
+
 from ..errors import RuntimeStateError
 from .state import seal
 
@@ -55,6 +57,28 @@ cdef class SessionOperation:
     @property
     def __doc__(self):
         return self.__wrapped__.__doc__
+
+
+@cython.binding(False)
+@cython.embedsignature.format("clinic")
+cdef class LazySessionOperation(SessionOperation):
+    """The same for a function of a module that is imported when the operation is first read from a session."""
+    cdef readonly str module, name
+
+    def __init__(self, str module, str name):
+        self.module = module
+        self.name = name
+
+    def __get__(self, obj, owner):
+        if self.__wrapped__ is None and obj is not None:
+            self.__wrapped__ = getattr(import_module(self.module), self.name)
+        return SessionOperation.__get__(self, obj, owner)
+
+
+def install_lazy_session_operations(str module, names):
+    """Make functions of a module methods of `EagerSession` without importing the module."""
+    for name in names:
+        install(EagerSession, name, LazySessionOperation(module, name))
 
 
 def install_session_operations(dict table):

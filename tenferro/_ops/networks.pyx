@@ -45,6 +45,11 @@ cdef EagerTensor logistic(EagerTensor x):
     return run2(Op.SHARE, x, real_scalar(0.0, x.v.meta.dtype))
 
 
+cdef EagerTensor within(EagerTensor x, double bound):
+    """x cut to a range outside of which the function of it is constant: infinities meet no derivative."""
+    return apply3(Op.CLAMP, x, scalar_like(x, -bound), scalar_like(x, bound))
+
+
 def sigmoid(x):
     """Logistic function ``1 / (1 + exp(-x))``, accurate in both tails.
 
@@ -66,12 +71,12 @@ def sigmoid(x):
 
 
 def silu(x):
-    """``x * sigmoid(x)``, also called swish.
+    """``x * sigmoid(x)``, also called swish; 0 at -inf.
 
     Parameters, result and errors are those of `sigmoid`.
     """
     cdef EagerTensor t = floating(x, "silu")
-    return mul(t, logistic(t))
+    return absorb_mul(logistic(within(t, 800.0)), t)
 
 
 def softplus(x):
@@ -84,7 +89,7 @@ def softplus(x):
 
 
 def gelu(x, approximate="none"):
-    """Gaussian error linear unit, ``x`` times the normal distribution function of ``x``.
+    """Gaussian error linear unit, ``x`` times the normal distribution function of ``x``; 0 at -inf.
 
     Parameters
     ----------
@@ -110,12 +115,13 @@ def gelu(x, approximate="none"):
     """
     cdef EagerTensor t = floating(x, "gelu"), u
     if approximate == "none":
-        return mul(mul_s(t, 0.5), erfc(mul_s(t, -SQRT_HALF)))
+        return absorb_mul(erfc(mul_s(within(t, 40.0), -SQRT_HALF)), mul_s(t, 0.5))
     if approximate != "tanh":
         raise ValidationError(f"gelu: approximate is 'none' or 'tanh', not {approximate!r}", op="gelu",
                               argument="approximate")
-    u = mul(t, add_s(mul_s(square(t), 0.044715), 1.0))
-    return mul(t, logistic(mul_s(u, 1.5957691216057308)))       # 2 sqrt(2 / pi)
+    u = within(t, 40.0)
+    u = mul(u, add_s(mul_s(square(u), 0.044715), 1.0))
+    return absorb_mul(logistic(mul_s(u, 1.5957691216057308)), t)       # 2 sqrt(2 / pi)
 
 
 def relu(x):
@@ -165,11 +171,15 @@ cdef EagerTensor shares(EagerTensor x, object axis):
 
 
 cdef EagerTensor log_shares(EagerTensor x, object axis):
+    """Winners are 0 once shifted: the sum less 1 is that of the others and of one less than there are winners."""
     cdef unsigned long long axes = axis_mask(x, axis)
+    cdef EagerTensor top, others
     if x.v.meta.size == 0:
         return exp(x)
     x = shifted(x, axes)
-    return sub(x, log(one_for_zero(sum_axes(exp(x), axes, True))))
+    top = cast(equal_s(alias(x, NULL), 0.0), x.v.meta.dtype)
+    others = add(sum_axes(sub(exp(x), top), axes, True), sub_s(sum_axes(top, axes, True), 1.0))
+    return sub(x, log1p(where(equal_s(others, -1.0), scalar_like(others, 0.0), others)))
 
 
 def softmax(x, axis=-1):
@@ -198,7 +208,7 @@ def softmax(x, axis=-1):
 
 
 def log_softmax(x, axis=-1):
-    """``x - log(sum(exp(x)))`` along axes: the logarithm of `softmax`, also where that underflows.
+    """``x - log(sum(exp(x)))`` along axes: the logarithm of `softmax`, also where that underflows or rounds to 1.
 
     Parameters and errors are those of `softmax`. A slice whose elements are all -inf gives -inf, the logarithm of the
     zeros that `softmax` gives; its derivatives are finite.

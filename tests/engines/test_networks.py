@@ -87,6 +87,40 @@ def test_activations_at_a_thousand():
         np.testing.assert_array_equal(tangent, [0, 1])
 
 
+LIMITS = {                               # value at -inf and inf, derivative there
+    "sigmoid": ([0, 1], [0, 0]),
+    "silu": ([0, INF], [0, 1]),
+    "gelu": ([0, INF], [0, 1]),
+    "softplus": ([0, INF], [0, 1]),
+}
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+@pytest.mark.parametrize("name", [*LIMITS, "gelu tanh"])
+def test_limits_at_infinity(name, dtype):
+    """At infinities and so far out that the limit is reached: value, both first derivatives, and the second ones."""
+    values, slopes = LIMITS[name.partition(" ")[0]]
+    more = {"approximate": "tanh"} if " " in name else {}
+    for x in (np.array([-INF, INF], dtype), np.array([-1e4, 1e4], dtype)):
+        t, ones = leaf(x), np.ones(2, dtype)
+        y = getattr(tfr, name.partition(" ")[0])(t, **more)
+        np.testing.assert_array_equal(value(y), np.where(np.isinf(values), x, values))
+        rt = t.runtime
+        for first in (rt.vjp(y, t, ones), rt.jvp(y, t, ones)):
+            np.testing.assert_array_equal(value(first), slopes)
+            for second in (rt.vjp(first, t, ones), rt.jvp(first, t, ones)):
+                np.testing.assert_array_equal(value(second), [0, 0])
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_nan_stays_and_touches_nothing_else(name):
+    t = leaf(np.array([NAN, 0.5]))
+    y = getattr(tfr, name)(t)
+    assert np.isnan(value(y)).tolist() == [True, False]
+    for found in cotangent(getattr(tfr, name), t, np.array([0.0, 1.0])):
+        assert np.isfinite(found).all()
+
+
 def test_relu_corners():
     x = leaf(np.array([-0.0, 0.0, -INF, INF, NAN]))
     np.testing.assert_array_equal(value(tfr.relu(x)), [0, 0, 0, INF, NAN])
@@ -185,6 +219,36 @@ def test_logarithms_of_nothing(masking):
     found, tangent = cotangent(f, t, np.ones((2, 2)))
     np.testing.assert_array_equal(found, np.zeros((2, 2)) if masking else [[1, 1], [-1, 1]])
     assert np.isfinite(tangent).all()
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_logarithm_of_a_share_that_rounds_to_one(dtype):
+    """The winner's is minus the sum of the others, to first order; ties and several slices are no exception."""
+    x = np.array([[0.0, -40, -50], [900, 860, 850], [-30, 7, -32], [3, 3, 3], [3, 3, -60]], dtype)
+    wide = x.astype(np.longdouble)
+    wide -= wide.max(1, keepdims=True)
+    others = np.where(wide == 0, 0, np.exp(wide)).sum(1, keepdims=True) + ((wide == 0).sum(1, keepdims=True) - 1)
+    expected = np.float64(wide - np.log1p(others))
+    assert (expected.max(1) < 0).all()
+    np.testing.assert_allclose(value(tfr.log_softmax(x)), expected, rtol=4 * np.finfo(dtype).eps)
+    np.testing.assert_allclose(value(tfr.masked_log_softmax(x, True)), expected, rtol=4 * np.finfo(dtype).eps)
+    check_grads(tfr.log_softmax, [x], order=2)
+
+
+@pytest.mark.parametrize("dtype", REAL_DTYPES)
+def test_derivatives_of_logarithms_at_minus_infinity(dtype):
+    """Those of elements so low that they do not count; a slice of nothing else has the derivatives of the identity."""
+    x = np.array([[1, -INF, 2], [0, 1, 2], [-INF, -INF, -INF]], dtype)
+    g = np.array([[1, -2, 3], [1, 0, 2], [0.5, 1, -1]], dtype)
+    found, expected = [], []
+    for results, a in ((found, x), (expected, np.maximum(x, -2000)[:2])):
+        t, d = leaf(a), g[:len(a)]
+        y, rt = tfr.log_softmax(t), t.runtime
+        first = [rt.vjp(y, t, d), rt.jvp(y, t, d)]
+        results += map(value, [*first, *[f(u, t, d) for u in first for f in (rt.vjp, rt.jvp)]])
+    for a, b, last in zip(found, expected, [g[2], g[2], *[np.zeros(3)] * 4], strict=True):
+        np.testing.assert_array_equal(a[:2], b)
+        np.testing.assert_array_equal(a[2], last)
 
 
 @pytest.mark.parametrize("dtype", REAL_DTYPES)
