@@ -4,12 +4,17 @@ The operations are those of an extension module, ``"tenferro.linalg.v1"``, which
 when it is first used there. All are differentiable in both modes, to any order; what is not says so in its docstring.
 """
 
+from .. import cross, kron, matmul, matrix_transpose, tensordot, vecdot
 from ..errors import LinAlgError
 from . import module  # noqa: F401  (the extension module)
-from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, qr, svd, svdvals
+from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, lu, qr, svd, svdvals
 from .functions import expm, matrix_norm, matrix_power, matrix_rank, norm, pinv, vector_norm
+from .products import cond, diagonal, multi_dot, outer, solve_triangular, tensorinv, tensorsolve, trace
+from .reflectors import householder_product
 from .solvers import det, inv, lstsq, slogdet, solve, triangular_solve
 
-__all__ = ["LinAlgError", "cholesky", "det", "eig", "eigh", "eigvals", "eigvalsh", "expm", "inv", "lstsq",
-           "matrix_norm", "matrix_power", "matrix_rank", "norm", "pinv", "qr", "slogdet", "solve", "svd", "svdvals",
-           "triangular_solve", "vector_norm"]
+__all__ = ["LinAlgError", "cholesky", "cond", "cross", "det", "diagonal", "eig", "eigh", "eigvals", "eigvalsh", "expm",
+           "householder_product", "inv", "kron", "lstsq", "lu", "matmul", "matrix_norm", "matrix_power", "matrix_rank",
+           "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "qr", "slogdet", "solve", "solve_triangular",
+           "svd", "svdvals", "tensordot", "tensorinv", "tensorsolve", "trace", "triangular_solve", "vecdot",
+           "vector_norm"]

@@ -1,12 +1,22 @@
-"""Cholesky, QR, singular value and eigenvalue decompositions."""
+"""Cholesky, LU, QR, singular value and eigenvalue decompositions."""
 
 from typing import NamedTuple
+
+import numpy as np
 
 import tenferro as tfr
 
 from .._core.eager import EagerTensor
 from ..errors import ValidationError
 from .common import adj, call, matrix, mm
+
+
+class LUResult(NamedTuple):
+    """Permutation P (or its indices), factors L and U."""
+
+    P: EagerTensor
+    L: EagerTensor
+    U: EagerTensor
 
 
 class QRResult(NamedTuple):
@@ -64,6 +74,44 @@ def cholesky(a, *, upper=False):
     return adj(low) if upper else low
 
 
+def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False):
+    """Factors of Gaussian elimination with partial pivoting, ``a = P @ L @ U``, with SciPy's signature.
+
+    P does not change with `a` as long as no pivot does: it is a constant, through which nothing is differentiated. L and
+    U are differentiable where the first ``min(M, N)`` pivots are not zero, for ``M <= N`` also where the last one is;
+    elsewhere the result is finite, but means nothing.
+
+    Parameters
+    ----------
+    a : array_like, shape (..., M, N)
+    permute_l : bool
+        Return ``P @ L`` and U alone.
+    overwrite_a, check_finite : bool
+        Without effect: input is never overwritten, and always checked.
+    p_indices : bool
+        Return for P the integers (..., M) with ``a = L[P] @ U``.
+
+    Returns
+    -------
+    LUResult
+        ``P`` (..., M, M), real; ``L`` (..., M, K), with ones on the diagonal; ``U`` (..., K, N), K = min(M, N). With
+        `permute_l`, a pair.
+
+    Raises
+    ------
+    ValidationError
+        Elements that are not finite.
+    """
+    a = matrix(a, "lu")
+    p, low, up = call("lu", a)
+    p = p.detach()
+    if permute_l:
+        return tfr.take_along_axis(low, tfr.expand_dims(p, -1), axis=-2), up
+    if not p_indices:
+        p = tfr.cast(tfr.expand_dims(p, -1) == np.arange(a.shape[-2]), np.finfo(a.dtype).dtype)
+    return LUResult(p, low, up)
+
+
 def qr(a, mode="reduced"):
     """Orthonormal Q and upper triangular R with ``a = Q @ R``.
 
@@ -73,20 +121,25 @@ def qr(a, mode="reduced"):
     Parameters
     ----------
     a : array_like, shape (..., M, N)
-    mode : {"reduced", "r"}
+    mode : {"reduced", "complete", "r"}
+        For ``"complete"`` and M > N, Q is square: R is differentiable, but not Q. NumPy's ``"raw"`` is not offered.
 
     Returns
     -------
     QRResult
-        ``Q`` of shape (..., M, K) and ``R`` of shape (..., K, N), K = min(M, N); R alone for mode ``"r"``.
+        ``Q`` of shape (..., M, K) and ``R`` of shape (..., K, N), K = min(M, N), or M for ``"complete"``; R alone for
+        ``"r"``.
 
     Raises
     ------
     ValidationError
         Another mode, or elements that are not finite.
+    UnsupportedAdRuleError
+        When a complete Q with M > N is differentiated: the basis of the null space is arbitrary.
     """
-    if mode not in ("reduced", "r"):
-        raise ValidationError(f"qr: mode is 'reduced' or 'r', not {mode!r}", op="qr", argument="mode")
+    if mode not in ("reduced", "complete", "r"):
+        hint = "; LAPACK's packed form is not offered" if mode == "raw" else ""
+        raise ValidationError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}{hint}", op="qr", argument="mode")
     a = matrix(a, "qr")
     m, n = a.shape[-2:]
     if m >= n:
@@ -94,6 +147,9 @@ def qr(a, mode="reduced"):
     else:
         q, r = call("qr", a[..., :m])
         r = tfr.concatenate([r, mm(adj(q), a[..., m:])], axis=-1)
+    if mode == "complete" and m > n:
+        q = tfr.concatenate([q, call("null_space", a)], axis=-1)
+        r = tfr.concatenate([r, tfr.zeros((*a.shape[:-2], m - n, n), a.dtype)], axis=-2)
     return r if mode == "r" else QRResult(q, r)
 
 

@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from . import common, factors, host, solving, spectra
+from . import common, factors, host, host_factors, reflectors, solving, spectra, triangles
 
 
 def same(x, *others, **params):
@@ -53,6 +53,10 @@ def qr_shape(a):
     return [(*batch, m, k), (*batch, k, n)]
 
 
+def lu_shape(a):
+    return [a[:-1], *qr_shape(a)]
+
+
 # name: shape rule, dtype rule, executor
 OPERATIONS = {
     "lu_factor": (packed, lambda t, **params: [t, np.dtype(np.intc)], host.lu_factor),
@@ -70,13 +74,16 @@ OPERATIONS = {
     "svd_full": (svd_full_shape, lambda t: [t, real(t), t], svd_full),
     "svdvals": (lambda a: (*a[:-2], min(a[-2:])), real, host.svdvals),
     "qr": (qr_shape, lambda t: [t, t], host.qr),
+    "null_space": (lambda a: (*a[:-1], a[-2] - a[-1]), same, host_factors.null_space),
+    "lu": (lu_shape, lambda t: [np.dtype(np.int64), t, t], host_factors.lu),
+    "householder_product": (same, same, host_factors.householder_product),
     "pinv": (lambda a, **params: (*a[:-2], a[-1], a[-2]), same, host.pinv),
     "eig": (lambda a: [a[:-1], a], lambda t: [host.complexes(t)] * 2, host.eig),
     "eigvals": (lambda a: a[:-1], host.complexes, host.eigvals),
     "expm": (same, same, host.expm),
 }
 
-RULES = {**solving.RULES, **spectra.RULES, **factors.RULES}
+RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES}
 
 
 class LinalgModule:
