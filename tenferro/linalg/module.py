@@ -4,7 +4,8 @@ from math import prod
 
 import numpy as np
 
-from . import common, factors, host, host_factors, reflectors, solving, spectra, triangles
+from . import (common, composite_host, factors, host, host_factors, matrix_functions, polar, reflectors, solving, spectra,
+               sylvester, triangles, truncation)
 
 
 def same(x, *others, **params):
@@ -81,9 +82,11 @@ OPERATIONS = {
     "eig": (lambda a: [a[:-1], a], lambda t: [host.complexes(t)] * 2, host.eig),
     "eigvals": (lambda a: a[:-1], host.complexes, host.eigvals),
     "expm": (same, same, host.expm),
+    **composite_host.OPERATIONS,
 }
 
-RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES}
+RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES, **polar.RULES,
+         **sylvester.RULES, **matrix_functions.RULES, **truncation.RULES}
 
 
 class LinalgModule:
