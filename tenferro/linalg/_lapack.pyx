@@ -1,71 +1,38 @@
-"""Batched LU factorisation and triangular solution through the LAPACK pointers that SciPy exports.
+"""Triangular and orthogonal factorisations, inverses and triangular solution of stacks of matrices.
 
-Arrays are C-contiguous with shape ``(batch, columns, rows)``: every item is a column-major matrix.
+Arrays of `getrf`, `getrs` and `trtrs` are C-contiguous with shape ``(batch, columns, rows)``: every item is a
+column-major matrix.
 """
 
 cimport numpy as cnp
-from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.stdint cimport uint64_t
+from libc.string cimport memcpy, memset
+
+from ._checks cimport finite_copy, fresh, row_major, self_adjoint
+from ._routines cimport (GEQRF, GETRF, GETRI, GETRS, ORGQR, POTRF, TRTRS, Batch, asked_for, checked, failed, kind_of,
+                         launch, number_size, operand, reserve, routine, start)
 
 import numpy as np
-from scipy.linalg import cython_lapack
-
-from tenferro.errors import IntegerOverflowError, UnsupportedError
 
 cnp.import_array()
 
 ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nogil
 ctypedef void (*getrs_t)(char *, int *, int *, void *, int *, int *, void *, int *, int *) noexcept nogil
+ctypedef void (*getri_t)(int *, void *, int *, int *, void *, int *, int *) noexcept nogil
 ctypedef void (*trtrs_t)(char *, char *, char *, int *, int *, void *, int *, void *, int *, int *) noexcept nogil
-
-cdef enum Routine:
-    GETRF, GETRS, TRTRS
-
-cdef tuple NAMES = ("getrf", "getrs", "trtrs")
-cdef tuple ARGUMENTS = ("iixiii", "ciixiixii", "ccciixixii")
-cdef str DTYPES = "fdFD"
-cdef void *pointers[3][4]
+ctypedef void (*potrf_t)(char *, int *, void *, int *, int *) noexcept nogil
+ctypedef void (*geqrf_t)(int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
+ctypedef void (*orgqr_t)(int *, int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
 
 
-cdef void *pointer(str full, str arguments) except NULL:
-    """Pointer to one routine, its signature checked: ``i`` integer, ``c`` character, ``x`` number."""
-    capsule = cython_lapack.__pyx_capi__[full]
-    text = PyCapsule_GetName(capsule)
-    kinds = [k.replace("*", "").strip() for k in text.decode().removesuffix(")").partition("(")[2].split(",")]
-    if "".join([k[0] if k in ("int", "char") else "x" for k in kinds]) != arguments:
-        raise UnsupportedError(f"SciPy exports {full} with an unknown signature; install a SciPy release whose LAPACK "
-                               "has 32-bit integers", op=full, engine="cpu")
-    return PyCapsule_GetPointer(capsule, text)
-
-
-def fetch():
-    """Fill the table."""
-    cdef int k, p
-    for k in range(3):
-        for p in range(4):
-            pointers[k][p] = pointer("sdcz"[p] + NAMES[k], ARGUMENTS[k])
-
-
-fetch()
-
-
-cdef inline void *routine(Routine which, cnp.ndarray a) except NULL:
-    return pointers[<int> which][DTYPES.index(a.dtype.char)]
-
-
-def fits(str op, *sizes):
-    """Sizes that LAPACK's 32-bit integers hold, else `IntegerOverflowError`."""
-    for n in sizes:
-        if n > 2147483647:
-            raise IntegerOverflowError(f"{op}: the matrix dimension {n} exceeds LAPACK's 32-bit integers", op=op,
-                                       argument="a", expected=2147483647, actual=n)
-
+# ---- solution by given factors ---------------------------------------------------------------------------------------
 
 def getrf(cnp.ndarray a not None):
     """Factorise in place; pivots and, per item, LAPACK's info."""
     cdef Py_ssize_t k, count = a.shape[0], step = a.strides[0]
     cdef int n = a.shape[1], lead = max(n, 1)
     cdef cnp.ndarray piv = np.empty((count, n), np.intc), info = np.zeros(count, np.intc)
-    cdef getrf_t f = <getrf_t> routine(GETRF, a)
+    cdef getrf_t f = <getrf_t> routine(GETRF, kind_of(a))
     cdef char *data = cnp.PyArray_BYTES(a)
     cdef int *p = <int *> cnp.PyArray_BYTES(piv)
     cdef int *i = <int *> cnp.PyArray_BYTES(info)
@@ -81,7 +48,7 @@ def getrs(cnp.ndarray lu not None, cnp.ndarray piv not None, cnp.ndarray b not N
     cdef Py_ssize_t k, count = lu.shape[0], step = lu.strides[0], step_b = b.strides[0]
     cdef int n = lu.shape[1], nrhs = b.shape[1], info = 0
     cdef char t = ord(trans)
-    cdef getrs_t f = <getrs_t> routine(GETRS, lu)
+    cdef getrs_t f = <getrs_t> routine(GETRS, kind_of(lu))
     cdef char *data = cnp.PyArray_BYTES(lu)
     cdef char *rhs = cnp.PyArray_BYTES(b)
     cdef int *p = <int *> cnp.PyArray_BYTES(piv)
@@ -89,6 +56,10 @@ def getrs(cnp.ndarray lu not None, cnp.ndarray piv not None, cnp.ndarray b not N
         with nogil:
             for k in range(count):
                 f(&t, &n, &nrhs, data + k * step, &n, p + k * n, rhs + k * step_b, &n, &info)
+                if info:
+                    break
+        if info:
+            failed("lu_solve", info, 0, (), "the matrix is singular", "")
 
 
 def trtrs(cnp.ndarray a not None, cnp.ndarray b not None, str uplo not None, str trans not None, bint unit):
@@ -97,7 +68,7 @@ def trtrs(cnp.ndarray a not None, cnp.ndarray b not None, str uplo not None, str
     cdef int n = a.shape[1], nrhs = b.shape[1]
     cdef char u = ord(uplo), t = ord(trans), d = ord("U") if unit else ord("N")
     cdef cnp.ndarray info = np.zeros(count, np.intc)
-    cdef trtrs_t f = <trtrs_t> routine(TRTRS, a)
+    cdef trtrs_t f = <trtrs_t> routine(TRTRS, kind_of(a))
     cdef char *data = cnp.PyArray_BYTES(a)
     cdef char *rhs = cnp.PyArray_BYTES(b)
     cdef int *i = <int *> cnp.PyArray_BYTES(info)
@@ -106,3 +77,125 @@ def trtrs(cnp.ndarray a not None, cnp.ndarray b not None, str uplo not None, str
             for k in range(count):
                 f(&u, &t, &d, &n, &nrhs, data + k * step, &n, rhs + k * step_b, &n, i + k)
     return info
+
+
+# ---- Cholesky --------------------------------------------------------------------------------------------------------
+
+cdef void cholesky_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k, j, size = number_size(b.kind)
+    cdef char *a
+    for k in range(first, last):
+        a = b.x[0] + k * b.step[0]
+        (<potrf_t> b.f)(&b.uplo, &b.n, a, &b.n, b.info + k)
+        for j in range(b.n):
+            if b.uplo == c"L":
+                memset(a + j * b.n * size, 0, j * size)
+            else:
+                memset(a + (j * b.n + j + 1) * size, 0, (b.n - j - 1) * size)
+
+
+def cholesky(str op not None, cnp.ndarray a not None):
+    """Lower factors of stacks of square matrices whose sizes fit; reads the lower triangle."""
+    cdef Batch b
+    cdef bint rows = row_major(a)
+    cdef cnp.ndarray x = finite_copy(op, a, rows)
+    self_adjoint(op, x)
+    start(&b, x)
+    b.n = cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
+    if b.n and b.count:
+        b.f = routine(POTRF, b.kind)
+        b.uplo = c"U" if rows else c"L"
+        operand(&b, 0, x, 2)
+        launch(&b, cholesky_range)
+        checked(&b, op, a, "the matrix is not positive definite", "; add a multiple of the identity, or use eigh")
+    return x
+
+
+# ---- inverse ---------------------------------------------------------------------------------------------------------
+
+cdef void inverse_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef char *a
+    cdef int *pivots = <int *> (work + b.at[1])
+    for k in range(first, last):
+        a = b.x[0] + k * b.step[0]
+        (<getrf_t> b.f)(&b.n, &b.n, a, &b.n, pivots, b.info + k)
+        if b.info[k] == 0:
+            (<getri_t> b.g)(&b.n, a, &b.n, pivots, work + b.at[0], &b.lwork, b.info + k)
+
+
+def inverse(str op not None, cnp.ndarray a not None):
+    """Inverses of stacks of square matrices whose sizes fit; those of transposed matrices are transposed."""
+    cdef Batch b
+    cdef cnp.ndarray x = finite_copy(op, a, row_major(a))
+    cdef uint64_t answer[8]
+    cdef int info = 0
+    start(&b, x)
+    b.n = cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
+    if b.n and b.count:
+        b.f = routine(GETRF, b.kind)
+        b.g = routine(GETRI, b.kind)
+        b.lwork = -1
+        operand(&b, 0, x, 2)
+        (<getri_t> b.g)(&b.n, answer, &b.n, <int *> answer, answer, &b.lwork, &info)
+        b.lwork = reserve(&b, op, 0, asked_for(op, answer, b.kind, b.n), number_size(b.kind))
+        reserve(&b, op, 1, b.n, sizeof(int))
+        launch(&b, inverse_range)
+        checked(&b, op, a, "the matrix is singular", "; pinv takes such matrices")
+    return x
+
+
+# ---- QR --------------------------------------------------------------------------------------------------------------
+
+cdef void qr_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """R lies on and above the diagonal of the factorised matrix, the reflections that make up Q below."""
+    cdef Py_ssize_t k, j, len, size = number_size(b.kind)
+    cdef char *a
+    cdef char *q
+    cdef char *r
+    for k in range(first, last):
+        a, q, r = b.x[0] + k * b.step[0], b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
+        (<geqrf_t> b.f)(&b.m, &b.n, a, &b.m, work + b.at[1], work + b.at[0], &b.lwork, b.info + k)
+        if b.info[k]:
+            continue
+        for j in range(b.n):
+            len = min(j + 1, b.k)
+            memcpy(r + j * b.k * size, a + j * b.m * size, len * size)
+            memset(r + (j * b.k + len) * size, 0, (b.k - len) * size)
+        if q != a:
+            memcpy(q, a, b.m * b.k * size)
+        (<orgqr_t> b.g)(&b.m, &b.k, &b.k, q, &b.m, work + b.at[1], work + b.at[0], &b.lwork, b.info + k)
+
+
+cdef int qr_workspace(Batch *b, str op) except -1:
+    cdef uint64_t answer[8]
+    cdef int info = 0, query = -1, length
+    (<geqrf_t> b.f)(&b.m, &b.n, answer, &b.m, answer, answer, &query, &info)
+    length = asked_for(op, answer, b.kind, b.n)
+    (<orgqr_t> b.g)(&b.m, &b.k, &b.k, answer, &b.m, answer, answer, &query, &info)
+    b.lwork = reserve(b, op, 0, asked_for(op, answer, b.kind, length), number_size(b.kind))
+    reserve(b, op, 1, b.k, number_size(b.kind))
+    return 0
+
+
+def qr(str op not None, cnp.ndarray a not None):
+    """``(q, r)``, column-major, of stacks whose sizes fit."""
+    cdef Batch b
+    cdef int axes = cnp.PyArray_NDIM(a), t = cnp.PyArray_TYPE(a)
+    cdef cnp.ndarray x = finite_copy(op, a, False), q, r
+    start(&b, x)
+    b.m = cnp.PyArray_DIM(x, axes - 2)
+    b.n = cnp.PyArray_DIM(x, axes - 1)
+    b.k = min(b.m, b.n)
+    q = x if b.n <= b.m else fresh(x, t, b.m, b.k, False)
+    r = fresh(x, t, b.k, b.n, False)
+    if b.k and b.count:
+        b.f = routine(GEQRF, b.kind)
+        b.g = routine(ORGQR, b.kind)
+        operand(&b, 0, x, 2)
+        operand(&b, 1, q, 2)
+        operand(&b, 2, r, 2)
+        qr_workspace(&b, op)
+        launch(&b, qr_range)
+        checked(&b, op, a, "no factorisation", "")
+    return q, r

@@ -1,35 +1,37 @@
-"""Executors for engines of host memory: LAPACK by NumPy's batched loops and by pointers. All check their input."""
+"""Executors for engines of host memory: LAPACK by pointers, one loop for a stack. All check their input."""
 
 from functools import wraps
 from math import prod
 
 import numpy as np
 
-from ..errors import LinAlgError, ShapeMismatchError, ValidationError
-from . import _lapack
+from ..errors import LinAlgError, ShapeMismatchError
+from . import _checks, _lapack, _routines, _spectral
+
+
+def shaped(op, a, argument="a", square=False):
+    """Refuse what is no stack of (square) matrices whose sizes LAPACK's integers hold."""
+    shape = a.shape
+    if len(shape) < 2:
+        raise ShapeMismatchError(f"{op}: {argument} has shape {shape}; at least two axes are needed", op=op,
+                                 argument=argument, expected="(..., M, N)", actual=shape)
+    m, n = shape[-2:]
+    if square and m != n:
+        raise ShapeMismatchError(f"{op}: {argument} has shape {shape}; square matrices are needed", op=op,
+                                 argument=argument, expected="(..., N, N)", actual=shape)
+    _routines.fits(op, m, n)
 
 
 def matrices(op, a, argument="a", square=False):
     """Refuse what is no stack of finite (square) matrices."""
-    if a.ndim < 2:
-        raise ShapeMismatchError(f"{op}: {argument} has shape {a.shape}; at least two axes are needed", op=op,
-                                 argument=argument, expected="(..., M, N)", actual=a.shape)
-    if square and a.shape[-1] != a.shape[-2]:
-        raise ShapeMismatchError(f"{op}: {argument} has shape {a.shape}; square matrices are needed", op=op,
-                                 argument=argument, expected="(..., N, N)", actual=a.shape)
-    _lapack.fits(op, *a.shape[-2:])
-    if not np.isfinite(a).all():
-        raise ValidationError(f"{op}: {argument} has elements that are infinite or not a number; remove them first",
-                              op=op, argument=argument)
+    shaped(op, a, argument, square)
+    _checks.finite(op, argument, a)
 
 
 def hermitian(op, a):
     """Refuse matrices that differ from their adjoint by more than rounding does."""
     matrices(op, a, square=True)
-    gap = np.abs(a - a.swapaxes(-1, -2).conj()).max(initial=0)
-    if gap > np.sqrt(np.finfo(a.dtype).eps) * np.abs(a).max(initial=0):
-        raise ValidationError(f"{op}: a is not Hermitian (a and its adjoint differ by {gap:.2g}); symmetrise it first, "
-                              "(a + a.H) / 2", op=op, argument="a")
+    _checks.hermitian(op, a)
 
 
 def numpy_call(op, f, *args, **kwargs):
@@ -116,24 +118,18 @@ def triangular_solve(a, b, lower=False, trans="N", unit=False):
 
 
 def cholesky(a):
-    hermitian("cholesky", a)
-    try:
-        return np.linalg.cholesky(a)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"cholesky: {error}; add a multiple of the identity, or use eigh", op="cholesky") from error
+    shaped("cholesky", a, square=True)
+    return _lapack.cholesky("cholesky", a)
 
 
 def inv(a):
-    matrices("inv", a, square=True)
-    try:
-        return np.linalg.inv(a)
-    except np.linalg.LinAlgError as error:
-        raise LinAlgError("inv: the matrix is singular; pinv takes such matrices", op="inv") from error
+    shaped("inv", a, square=True)
+    return _lapack.inverse("inv", a)
 
 
 def cofactor(a):
     """Conjugated matrix of cofactors, det(a) * inv(a).H without division: singular matrices are no exception."""
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = svd(a, op="cofactor")
     n = a.shape[-1]
     others = np.where(np.eye(n, dtype=bool), 1, s[..., None, :]).prod(-1)
     phase = np.linalg.det(u) * np.linalg.det(vh)
@@ -146,7 +142,7 @@ def cofactor_change(a, e):
     For a diagonal matrix s, with p[i, j] the product of all s but s[i] and s[j], the change of the adjugate is
     -e[i, j] p[i, j] off the diagonal and sum_k e[k, k] p[i, k] on it; the singular vectors bring any matrix to this.
     """
-    u, s, vh = np.linalg.svd(a)
+    u, s, vh = svd(a, op="cofactor")
     n = a.shape[-1]
     one = np.eye(n, dtype=bool)
     left_out = one[:, None, :] | one[None, :, :]
@@ -159,28 +155,28 @@ def cofactor_change(a, e):
 
 
 def eigh(a):
-    hermitian("eigh", a)
-    return tuple(numpy_call("eigh", np.linalg.eigh, a))
+    shaped("eigh", a, square=True)
+    return _spectral.eigh("eigh", a, True)
 
 
 def eigvalsh(a):
-    hermitian("eigvalsh", a)
-    return numpy_call("eigvalsh", np.linalg.eigvalsh, a)
+    shaped("eigvalsh", a, square=True)
+    return _spectral.eigh("eigvalsh", a, False)
 
 
-def svd(a, full_matrices=False):
-    matrices("svd", a)
-    return tuple(numpy_call("svd", np.linalg.svd, a, full_matrices=full_matrices))
+def svd(a, full_matrices=False, op="svd"):
+    shaped(op, a)
+    return _spectral.svd(op, a, True, full_matrices)
 
 
 def svdvals(a):
-    matrices("svdvals", a)
-    return numpy_call("svdvals", np.linalg.svdvals, a)
+    shaped("svdvals", a)
+    return _spectral.svd("svdvals", a, False, False)
 
 
 def qr(a):
-    matrices("qr", a)
-    return tuple(numpy_call("qr", np.linalg.qr, a))
+    shaped("qr", a)
+    return _lapack.qr("qr", a)
 
 
 def pinv(a, rcond=None):
@@ -195,13 +191,13 @@ def complexes(dtype):
 
 
 def eig(a):
-    matrices("eig", a, square=True)
-    return tuple(x.astype(complexes(a.dtype)) for x in numpy_call("eig", np.linalg.eig, a))
+    shaped("eig", a, square=True)
+    return _spectral.eig("eig", a, True)
 
 
 def eigvals(a):
-    matrices("eigvals", a, square=True)
-    return numpy_call("eigvals", np.linalg.eigvals, a).astype(complexes(a.dtype))
+    shaped("eigvals", a, square=True)
+    return _spectral.eig("eigvals", a, False)
 
 
 def expm(a):

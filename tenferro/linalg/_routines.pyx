@@ -1,0 +1,177 @@
+"""LAPACK's routines as pointers that SciPy exports, limits of their integers, and the loop over a stack of matrices."""
+
+cimport numpy as cnp
+from cpython.mem cimport PyMem_RawFree, PyMem_RawMalloc
+from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.math cimport INFINITY, nextafterf
+from libc.string cimport memset
+
+import numpy as np
+from scipy.linalg import cython_lapack
+
+from tenferro.errors import (DTypeMismatchError, EngineError, IntegerOverflowError, LinAlgError, OutOfMemoryError,
+                             UnsupportedError)
+
+cnp.import_array()
+
+cdef enum:
+    LARGEST = 2147483647
+
+# Arguments of the real and of the complex routine: i integer, c character, x number.
+cdef dict SIGNATURES = {
+    "getrf": ("iixiii",) * 2, "getrs": ("ciixiixii",) * 2, "getri": ("ixiixii",) * 2, "trtrs": ("ccciixixii",) * 2,
+    "potrf": ("cixii",) * 2, "geqrf": ("iixixxii",) * 2, "orgqr": ("iiixixxii",) * 2,
+    "gesdd": ("ciixixxixixiii", "ciixixxixixixii"), "syevd": ("ccixixxiiii", "ccixixxixiiii"),
+    "geev": ("ccixixxxixixii", "ccixixxixixixi"),
+}
+cdef dict COMPLEX_NAMES = {"orgqr": "ungqr", "syevd": "heevd"}
+cdef void *pointers[10][4]
+
+
+cdef void *pointer(str full, str arguments) except NULL:
+    """Pointer to one routine, its signature checked."""
+    capsule = cython_lapack.__pyx_capi__[full]
+    text = PyCapsule_GetName(capsule)
+    kinds = [k.replace("*", "").strip() for k in text.decode().removesuffix(")").partition("(")[2].split(",")]
+    if "".join([k[0] if k in ("int", "char") else "x" for k in kinds]) != arguments:
+        raise UnsupportedError(f"SciPy exports {full} with an unknown signature; install a SciPy release whose LAPACK "
+                               "has 32-bit integers", op=full, engine="cpu")
+    return PyCapsule_GetPointer(capsule, text)
+
+
+cdef int fetch() except -1:
+    """Fill the table."""
+    cdef int k, p
+    for k, (name, signatures) in enumerate(SIGNATURES.items()):
+        for p in range(4):
+            full = COMPLEX_NAMES.get(name, name) if p >= 2 else name
+            pointers[k][p] = pointer("sdcz"[p] + full, signatures[p >= 2])
+    return 0
+
+
+fetch()
+
+
+cdef void *routine(Routine which, int kind) except NULL:
+    return pointers[<int> which][kind]
+
+
+cdef int kind_of(cnp.ndarray a) except -1:
+    cdef int t = cnp.PyArray_TYPE(a)
+    if t == cnp.NPY_DOUBLE:
+        return 1
+    if t == cnp.NPY_FLOAT:
+        return 0
+    if t == cnp.NPY_CDOUBLE:
+        return 3
+    if t == cnp.NPY_CFLOAT:
+        return 2
+    raise DTypeMismatchError(f"LAPACK has no routines for {a.dtype}; cast to float64 or complex128", op="linalg",
+                             argument="a", expected="float32, float64, complex64 or complex128", actual=a.dtype)
+
+
+# ---- sizes -----------------------------------------------------------------------------------------------------------
+
+def fits(str op not None, *sizes):
+    """Sizes that LAPACK's 32-bit integers hold, else `IntegerOverflowError`."""
+    for n in sizes:
+        if n > LARGEST:
+            raise IntegerOverflowError(f"{op}: the matrix dimension {n} exceeds LAPACK's 32-bit integers", op=op,
+                                       argument="a", expected=LARGEST, actual=n)
+
+
+cpdef int workspace(str op, double elements) except -1:
+    """Length of a workspace as the integer that LAPACK takes, else `IntegerOverflowError`."""
+    if not elements <= LARGEST:
+        raise IntegerOverflowError(f"{op}: LAPACK's workspace for matrices as large as a has {elements:.0f} elements, "
+                                   "which exceeds its 32-bit integers; split the matrix", op=op, argument="a",
+                                   expected=LARGEST, actual=int(elements) if elements < INFINITY else elements)
+    return <int> elements
+
+
+cdef int asked_for(str op, void *answer, int kind, double least) except -1:
+    """Length that a query answered as a number; rounded up, for single precision holds no large integers."""
+    cdef double n
+    if kind & 1:
+        n = (<double *> answer)[0]
+    else:
+        n = (<float *> answer)[0]
+        if n > 16777216:
+            n = nextafterf(<float> n, INFINITY)
+    return workspace(op, max(n, least))
+
+
+def queried(str op not None, answer not None, double least=1):
+    """`asked_for` of a NumPy number."""
+    a = np.atleast_1d(answer)
+    return asked_for(op, cnp.PyArray_DATA(a), kind_of(a), least)
+
+
+# ---- batches ---------------------------------------------------------------------------------------------------------
+
+cdef int start(Batch *b, cnp.ndarray a) except -1:
+    """A batch without operands for the matrices of `a`."""
+    cdef int k
+    memset(b, 0, sizeof(Batch))
+    b.kind = kind_of(a)
+    b.count = 1
+    for k in range(cnp.PyArray_NDIM(a) - 2):
+        b.count *= cnp.PyArray_DIM(a, k)
+    return 0
+
+
+cdef int operand(Batch *b, int slot, cnp.ndarray x, int axes) except -1:
+    """Compact memory whose last `axes` axes belong to one item."""
+    cdef int k, ndim = cnp.PyArray_NDIM(x)
+    b.x[slot] = cnp.PyArray_BYTES(x)
+    b.step[slot] = cnp.PyArray_ITEMSIZE(x)
+    for k in range(ndim - axes, ndim):
+        b.step[slot] *= cnp.PyArray_DIM(x, k)
+    return 0
+
+
+cdef int reserve(Batch *b, str op, int part, double elements, Py_ssize_t size) except -1:
+    """Make room in the workspace; the number of elements."""
+    cdef int n = max(1, workspace(op, elements))
+    b.at[part] = b.size
+    b.size += (n * size + 63) // 64 * 64
+    return n
+
+
+cdef int launch(Batch *b, range_t f) except -1:
+    """Run the whole batch without the GIL, then look at what LAPACK says of every matrix."""
+    cdef Py_ssize_t k, n = (b.count * sizeof(int) + 63) // 64 * 64
+    cdef char *memory = <char *> PyMem_RawMalloc(n + b.size)
+    if memory == NULL:
+        raise OutOfMemoryError(f"no memory for a workspace of {n + b.size} bytes", engine="cpu", nbytes=n + b.size)
+    memset(memory, 0, n)
+    b.info = <int *> memory
+    with nogil:
+        f(b, memory + n, 0, b.count)
+        for k in range(b.count):
+            if b.info[k]:
+                b.code = b.info[k]
+                b.failed = k
+                break
+    PyMem_RawFree(memory)
+    b.info = NULL
+    return 0
+
+
+cdef int checked(Batch *b, str op, cnp.ndarray a, str failure, str remedy) except -1:
+    """Raise what LAPACK reports."""
+    if b.code:
+        failed(op, b.code, b.failed, (<object> a).shape[:cnp.PyArray_NDIM(a) - 2], failure, remedy)
+    return 0
+
+
+cpdef int failed(str op, int code, Py_ssize_t k, tuple batch, str failure, str remedy) except -1:
+    """Raise the error of matrix `k`, for a code that is not zero."""
+    where = ""
+    if batch:
+        i = [int(x) for x in np.unravel_index(k, batch)]
+        where = f" (matrix {i[0] if len(i) == 1 else tuple(i)} of the stack)"
+    if code < 0:
+        raise EngineError(f"{op}: LAPACK refuses its argument {-code}{where}; this is a defect of the library",
+                          engine="cpu")
+    raise LinAlgError(f"{op}: {failure}{where}{remedy}", op=op)
