@@ -253,6 +253,16 @@ def as_square(a, rows, columns, op):
     return tfr.reshape(a, (rows, columns))
 
 
+def moved_last(a, axes):
+    """`a` with some axes after the others."""
+    if not all(-a.ndim <= k < a.ndim for k in axes):
+        raise AxisError(f"tensorsolve: axes={axes}, but a has {a.ndim} axes", op="tensorsolve", argument="axes")
+    last = [index(k) % a.ndim for k in axes]
+    if len(set(last)) < len(last):
+        raise AxisError(f"tensorsolve: axes={axes} names an axis twice", op="tensorsolve", argument="axes")
+    return tfr.permute_dims(a, (*(k for k in range(a.ndim) if k not in last), *last))
+
+
 def tensorsolve(a, b, axes=None):
     """Solution x of ``tensordot(a, x, x.ndim) = b``.
 
@@ -277,11 +287,7 @@ def tensorsolve(a, b, axes=None):
     """
     a, b = matrix(a, "tensorsolve", least=0, like=b), matrix(b, "tensorsolve", "b", least=0, like=a)
     if axes is not None:
-        moved = [index(k) for k in axes]
-        if any(not -a.ndim <= k < a.ndim for k in moved):
-            raise AxisError(f"tensorsolve: axes={axes}, but a has {a.ndim} axes", op="tensorsolve", argument="axes")
-        rest = [k for k in range(a.ndim) if k not in {m % a.ndim for m in moved}]
-        a = tfr.permute_dims(a, (*rest, *(m % a.ndim for m in moved)))
+        a = moved_last(a, axes)
     shape = a.shape[b.ndim:]
     if prod(a.shape[:b.ndim]) != prod(b.shape):
         raise ShapeMismatchError(f"tensorsolve: b has shape {b.shape}, but the first axes of a {a.shape[:b.ndim]}",
