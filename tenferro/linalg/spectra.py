@@ -115,22 +115,40 @@ def eig_jvp(tangents, out, a):
     return diag(x), eig_normal(mm(v, gaps(w, a) * x), v)
 
 
-def values_rules(op, index, vjp, jvp, count):
-    """Rules of an operation that computed values alone: they decompose again, with vectors."""
-    def values_vjp(g, values, a):
-        return vjp([g if k == index else None for k in range(count)], call(op, a), a)
+# Operations that computed values alone decompose again, with vectors. Only the tangents of values are computed.
 
-    def values_jvp(tangents, values, a):
-        return jvp(tangents, call(op, a), a)[index]
-    return values_vjp, values_jvp
+
+def values_vjp(op, index, vjp, count):
+    def rule(g, values, a):
+        return vjp([g if k == index else None for k in range(count)], call(op, a), a)
+    return rule
+
+
+def column_products(x, y):
+    return tfr.sum(tfr.real(tfr.conj(x) * y), axis=-2)
+
+
+def eigvalsh_jvp(tangents, values, a):
+    v = call("eigh", a)[1]
+    return column_products(v, mm(herm(tangents[0]), v))
+
+
+def svdvals_jvp(tangents, values, a):
+    u, _, v = svd_parts(call("svd", a))
+    return column_products(u, mm(tangents[0], v))
+
+
+def eigvals_jvp(tangents, values, a):
+    v = call("eig", a)[1]
+    return diag(lu_solve(v, mm(tangents[0], v), *factored(v, "eigvals (derivative)")))
 
 
 RULES = {
     "eigh": (eigh_vjp, eigh_jvp),
-    "eigvalsh": values_rules("eigh", 0, eigh_vjp, eigh_jvp, 2),
+    "eigvalsh": (values_vjp("eigh", 0, eigh_vjp, 2), eigvalsh_jvp),
     "svd": (svd_vjp, svd_jvp),
-    "svdvals": values_rules("svd", 1, svd_vjp, svd_jvp, 3),
+    "svdvals": (values_vjp("svd", 1, svd_vjp, 3), svdvals_jvp),
     "svd_full": (null_space("vjp"), null_space("jvp")),
     "eig": (eig_vjp, eig_jvp),
-    "eigvals": values_rules("eig", 0, eig_vjp, eig_jvp, 2),
+    "eigvals": (values_vjp("eig", 0, eig_vjp, 2), eigvals_jvp),
 }
