@@ -51,7 +51,7 @@ e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 _LAZY = {"checkpoint": "_checkpoint", "hessian": "_jacobian", "jacobian": "_jacobian",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
-_SUBMODULES = ("linalg", "testing")
+_SUBMODULES = ("linalg", "support", "testing")
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",

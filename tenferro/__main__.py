@@ -1,4 +1,4 @@
-"""``python -m tenferro``: what is installed here, and how it computes."""
+"""``python -m tenferro``: what is installed here, how it computes, and what it supports."""
 
 import argparse
 import json
@@ -10,6 +10,7 @@ import numpy as np
 
 import tenferro
 from tenferro._core import memory
+from tenferro._kernels import elementary
 
 
 def blas():
@@ -44,6 +45,7 @@ def info():
         "numpy": np.__version__,
         "platform": f"{platform.system()} {platform.machine()}",
         "include": tenferro.get_include(),
+        "elementary": elementary.info(),
         "blas": blas(),
         "threads": threads(),
         "engines": engines(),
@@ -65,14 +67,38 @@ def lines(facts, indent=""):
             yield f"{indent}{key}: {value}"
 
 
+def support():
+    """The support manifest as plain data."""
+    from tenferro import support
+    return support.as_data(support.manifest())
+
+
+def support_lines(rows):
+    """One line for each operation whose support has limits, with the reasons."""
+    yield f"{len(rows)} operations; all is supported but"
+    for row in rows:
+        if row["reasons"]:
+            yield f"{row['operation']}:"
+            yield from (f"  {row.get(column) or row['engines'][column]} ({column}): {reason}"
+                        for column, reason in row["reasons"].items())
+
+
+COMMANDS = {
+    "info": (info, lines, "versions, BLAS, threads and engines"),
+    "support": (support, support_lines, "what operations can do: derivatives, dtypes, engines"),
+}
+
+
 def main(argv=None):
     parser = argparse.ArgumentParser(prog="python -m tenferro", description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    command = commands.add_parser("info", help="versions, BLAS, threads and engines")
-    command.add_argument("--json", action="store_true", help="print machine-readable JSON")
+    for name, (_, _, description) in COMMANDS.items():
+        command = commands.add_parser(name, help=description)
+        command.add_argument("--json", action="store_true", help="print machine-readable JSON")
     options = parser.parse_args(argv)
-    facts = info()
-    sys.stdout.write(json.dumps(facts, indent=2) + "\n" if options.json else "\n".join(lines(facts)) + "\n")
+    gather, as_lines, _ = COMMANDS[options.command]
+    facts = gather()
+    sys.stdout.write(json.dumps(facts, indent=2) + "\n" if options.json else "\n".join(as_lines(facts)) + "\n")
     return 0
 
 

@@ -102,6 +102,18 @@ def test_rows_are_plain_data():
     assert {"add", "broadcast_to", "reduce_sum"} <= set(data[0]["primitives"])
 
 
+def test_command(capsys, monkeypatch):
+    from tenferro.__main__ import main
+
+    monkeypatch.setattr(support, "manifest", lambda: list(rows().values()))
+    assert main(["support", "--json"]) == 0
+    assert [row["operation"] for row in json.loads(capsys.readouterr().out)] == NAMES
+    assert main(["support"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[lines.index("cbrt:") + 1] == "  unsupported (complex): real numbers only"
+    assert "exp:" not in lines
+
+
 def test_some_states():
     def states(name):
         return [getattr(rows()[name], c) for c in support.COLUMNS]
