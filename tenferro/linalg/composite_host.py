@@ -13,10 +13,6 @@ def adj(x):
     return x.swapaxes(-1, -2).conj()
 
 
-def real(t):
-    return np.empty(0, t).real.dtype
-
-
 def tolerance(n, dtype):
     return 10 * n * np.finfo(dtype).eps
 
@@ -95,10 +91,6 @@ def funm_second(a, e, h, w, v, divided):
     core = sum(np.einsum("...ikj,...ik,...kj->...ij", divided, x, y) for x, y in ((e, h), (h, e)))
     dtype = with_kind(with_kind(np.result_type(e, h), v.dtype), divided.dtype)
     return np.asarray(v @ core @ adj(v), dtype)
-
-
-def second_dtype(a, e, h, w, v, divided):
-    return with_kind(with_kind(np.result_type(e, h), a), divided)
 
 
 # ---- general matrices ------------------------------------------------------------------------------------------------
@@ -252,29 +244,3 @@ def sketch_rank(a, omega):
     s = host.numpy_call("rsvd", np.linalg.svdvals, a @ omega)
     rank = (s > tolerance(max(a.shape[-2:]), a.dtype) * s.max(-1, keepdims=True, initial=0)).sum(-1)
     return np.asarray(rank.max(initial=0), np.int64)
-
-
-def svd_shapes(a, **params):
-    *batch, m, n = a
-    k = min(m, n)
-    return [(*batch, m, k), (*batch, k), (*batch, k, n)]
-
-
-# name: shape rule, dtype rule, executor
-OPERATIONS = {
-    "thin_svd": (svd_shapes, lambda t, **params: [t, real(t), t], thin_svd),
-    "hermitian_eigh": (lambda a, **params: [a[:-1], a], lambda t, **params: [real(t), t], hermitian_eigh),
-    "polar": (lambda a, *factors: a, lambda a, *factors: a, polar),
-    "hermitian_sylvester": (lambda p, q, w, v: q, lambda p, q, w, v: np.result_type(p, q), hermitian_sylvester),
-    "hermitian_divide": (lambda b, p, w, v: b, lambda b, p, w, v: np.result_type(p, b), hermitian_divide),
-    "funm": (lambda a, *rest, **params: a, lambda a, w, v, values, **params: with_kind(a, values), funm),
-    "funm_change": (lambda a, *rest, **params: a,
-                    lambda a, e, w, v, d, **params: with_kind(with_kind(e, a), d), funm_change),
-    "funm_second": (lambda a, *rest: a, second_dtype, funm_second),
-    "sqrtm": (lambda a: a, lambda a: a, sqrtm),
-    "sylvester": (lambda a, b, q, **params: q, lambda a, b, q, **params: q, sylvester),
-    "low_rank": (lambda a, *rest: a, lambda a, *rest: a, low_rank),
-    "low_rank_change": (lambda a, *rest: a, lambda a, e, *rest: np.result_type(a, e), low_rank_change),
-    "low_rank_second": (lambda a, *rest: a, lambda a, e, h, kept: np.result_type(a, e, h), low_rank_second),
-    "sketch_rank": (lambda a, omega: (), lambda a, omega: np.dtype(np.int64), sketch_rank),
-}

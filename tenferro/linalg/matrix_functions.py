@@ -5,7 +5,7 @@ import numpy as np
 import tenferro as tfr
 
 from ..errors import UnsupportedAdRuleError, ValidationError
-from .common import adj, call, cols, diag, herm, matrix, mm, plus, value
+from .common import adj, call, herm, matrix, mm, plus, value
 from .divided import Scalar, first, second
 
 
@@ -21,7 +21,7 @@ def funm_hermitian(a, f, df=None):
     a : array_like, shape (..., N, N)
     f : callable
         Takes a float64 tensor of any shape and acts on its elements by differentiable operations; real or complex. It
-        is also called between the eigenvalues. What else it depends on is differentiated, too.
+        is also called between the eigenvalues. Tensors that it refers to may not be differentiated themselves.
     df : callable, optional
         Its derivative, if that is not to be taken from `f`.
 
@@ -35,7 +35,7 @@ def funm_hermitian(a, f, df=None):
     LinAlgError
         No convergence; `f`, or a derivative that is needed, is not finite at an eigenvalue.
     UnsupportedAdRuleError
-        A third derivative is asked for.
+        A third derivative is asked for, or one with respect to a tensor that `f` refers to.
     ValidationError
         Not square, not Hermitian, or not finite; `f` does not act on elements.
     """
@@ -45,7 +45,10 @@ def funm_hermitian(a, f, df=None):
                                   op="funm_hermitian", argument=name)
     a = matrix(a, "funm_hermitian", square=True)
     w, v = call("hermitian_eigh", a.detach(), op="funm_hermitian")
-    return call("funm", a, w, v, Scalar(f, df, a.runtime)(double(w)), f=f, df=df)
+    values = Scalar(f, df, a.runtime)(double(w))
+    if values.tracks_grad:
+        values = call("funm_values", values)
+    return call("funm", a, w, v, values, f=f, df=df)
 
 
 def double(w):
@@ -58,17 +61,14 @@ def differences(a, w, f, df):
 
 def funm_vjp(g, out, a, w, v, values, f, df):
     d = differences(a, w, f, df)
-    inner = tfr.conj(d) if d.dtype.kind == "c" else d
-    return herm(call("funm_change", a, g, w, v, inner, f=f, df=df, conjugate=True)), None, None, diag(mm(adj(v), g, v))
+    inner = conjugated(d)
+    # Values that are no constant refuse whatever they are given.
+    return herm(call("funm_change", a, g, w, v, inner, f=f, df=df, conjugate=True)), None, None, tfr.zeros_like(values)
 
 
 def funm_jvp(tangents, out, a, w, v, values, f, df):
-    ta, _, _, t = tangents
-    found = None if t is None else mm(v * cols(t), adj(v))
-    if ta is None:
-        return found
     d = differences(a, w, f, df)
-    return plus(found, call("funm_change", a, herm(ta), w, v, d, f=f, df=df, conjugate=False))
+    return call("funm_change", a, herm(tangents[0]), w, v, d, f=f, df=df, conjugate=False)
 
 
 def second_differences(a, w, f, df, conjugate):
@@ -77,7 +77,7 @@ def second_differences(a, w, f, df, conjugate):
 
 
 def funm_change_vjp(g, out, a, e, w, v, d, f, df, conjugate):
-    inner = tfr.conj(d) if d.dtype.kind == "c" else d
+    inner = conjugated(d)
     ge = call("funm_change", a, g, w, v, inner, f=f, df=df, conjugate=not conjugate)
     ga = herm(call("funm_second", a, adj(e), g, w, v, second_differences(a, w, f, df, not conjugate)))
     gd = mm(adj(v), g, v) * conjugated(mm(adj(v), e, v))
@@ -97,15 +97,22 @@ def funm_change_jvp(tangents, out, a, e, w, v, d, f, df, conjugate):
     return plus(found, None if td is None else mm(v, td * mm(adj(v), e, v), adj(v)))
 
 
-def third(transform):
-    def rule(*args, **params):
-        raise UnsupportedAdRuleError("funm_hermitian: derivatives beyond the second are not supported",
-                                     op="funm_hermitian", transform=transform)
-    return rule
+def refused(what):
+    """Rules of both kinds that raise."""
+    def rule_of(transform):
+        def rule(*args, **params):
+            raise UnsupportedAdRuleError(f"funm_hermitian: {what}", op="funm_hermitian", transform=transform)
+        return rule
+    return rule_of("vjp"), rule_of("jvp")
+
+
+OUTER = ("f refers to a tensor that is differentiated, which is not supported; let the matrix depend on it, or write the "
+         "function with eigh")
 
 
 RULES = {
     "funm": (funm_vjp, funm_jvp),
     "funm_change": (funm_change_vjp, funm_change_jvp),
-    "funm_second": (third("vjp"), third("jvp")),
+    "funm_second": refused("derivatives beyond the second are not supported"),
+    "funm_values": refused(OUTER),
 }

@@ -4,8 +4,7 @@ from math import prod
 
 import numpy as np
 
-from . import (common, composite_host, factors, host, host_factors, matrix_functions, polar, reflectors, solving, spectra,
-               sylvester, triangles, truncation)
+from . import common, composites, factors, host, host_factors, reflectors, solving, spectra, triangles
 
 
 def same(x, *others, **params):
@@ -82,11 +81,11 @@ OPERATIONS = {
     "eig": (lambda a: [a[:-1], a], lambda t: [host.complexes(t)] * 2, host.eig),
     "eigvals": (lambda a: a[:-1], host.complexes, host.eigvals),
     "expm": (same, same, host.expm),
-    **composite_host.OPERATIONS,
+    **composites.OPERATIONS,
 }
 
-RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES, **polar.RULES,
-         **sylvester.RULES, **matrix_functions.RULES, **truncation.RULES}
+RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES,
+         **composites.RULES}
 
 
 class LinalgModule:

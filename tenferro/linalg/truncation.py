@@ -5,8 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-import tenferro as tfr
-
 from .._core.eager import EagerTensor
 from ..errors import LinAlgError, UnsupportedAdRuleError, ValidationError
 from .common import adj, call, matrix, mm, plus, value
@@ -83,13 +81,13 @@ def low_rank(a, k=None, tol=None, *, factors=False):
     u, s, vh = call("thin_svd", a.detach(), op="low_rank")
     kept = kept_values(value(s), k, tol)
     x = call("low_rank", a, u, s, vh, kept)
-    return factored(x, u, vh, kept) if factors else x
+    return factored(x, u, vh, kept, k) if factors else x
 
 
-def factored(x, u, vh, kept):
+def factored(x, u, vh, kept, k):
     """x = (x r) inv(l.H x r) (l.H x) for the singular vectors l and r, kept constant, to any order."""
     ranks = kept.sum(-1)
-    k = int(ranks.max(initial=0))
+    k = int(ranks.max(initial=0)) if k is None else k
     if (ranks != k).any():
         raise ValidationError("low_rank: tol keeps different ranks in the stack; factors need one, so use k",
                               op="low_rank", argument="tol")
