@@ -77,18 +77,17 @@ def stable_quotient(top, size, x, y, df, weight):
     return tfr.where(smooth, fine, top / np.where(smooth, 1, gap))
 
 
-def pairs(w):
-    return np.broadcast_arrays(w[..., :, None], w[..., None, :])
-
-
 def first(f, w):
     """f[w_i, w_j]; the derivative for equal values."""
-    x, y = pairs(w)
+    n = w.shape[-1]
+    low, high = np.triu_indices(n)
     fw = f(w)
-    fx, fy = tfr.expand_dims(fw, -1), tfr.expand_dims(fw, -2)
+    fx, fy = (tfr.take(fw, k, axis=-1) for k in (low, high))
     size = np.abs(value(fx)) + np.abs(value(fy))
-    d = stable_quotient(fy - fx, size, x, y, lambda z: f(z, 1), np.ones_like)
-    return (d + tfr.swapaxes(d, -1, -2)) * 0.5
+    d = stable_quotient(fy - fx, size, w[..., low], w[..., high], lambda z: f(z, 1), np.ones_like)
+    place = np.zeros((n, n), np.int64)
+    place[low, high] = place[high, low] = np.arange(len(low))
+    return tfr.take(d, place, axis=-1)
 
 
 def second(f, w):
@@ -96,7 +95,7 @@ def second(f, w):
 
     With y between x and z, f[x, y, z] is the mean of f[x, y, y] and f[z, y, y], weighted by y - x and z - y.
     """
-    x, y = pairs(w)
+    x, y = np.broadcast_arrays(w[..., :, None], w[..., None, :])
     slope, d = value(f(w, 1))[..., None, :], value(first(f, w))
     size = np.abs(slope) + np.abs(d)
     c = value(stable_quotient(f.rt.constant_from(slope - d), size, x, y, lambda z: f(z, 2).detach(), lambda t: t))
