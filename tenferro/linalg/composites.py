@@ -33,7 +33,6 @@ OPERATIONS = {
     "hermitian_sylvester": (lambda p, q, w, v: q, lambda p, q, w, v: np.result_type(p, q), run.hermitian_sylvester),
     "hermitian_divide": (lambda b, p, w, v: b, lambda b, p, w, v: np.result_type(p, b), run.hermitian_divide),
     "funm": (first, lambda a, w, v, values, **params: with_kind(a, values), run.funm),
-    "funm_values": (first, first, np.array),
     "funm_change": (first, lambda a, e, w, v, d, **params: with_kind(with_kind(e, a), d), run.funm_change),
     "funm_second": (first, second_dtype, run.funm_second),
     "sqrtm": (first, first, run.sqrtm),

@@ -47,7 +47,7 @@ def funm_hermitian(a, f, df=None):
     w, v = call("hermitian_eigh", a.detach(), op="funm_hermitian")
     values = Scalar(f, df, a.runtime)(double(w))
     if values.tracks_grad:
-        values = call("funm_values", values)
+        values = undifferentiated(values)
     return call("funm", a, w, v, values, f=f, df=df)
 
 
@@ -106,13 +106,12 @@ def refused(what):
     return rule_of("vjp"), rule_of("jvp")
 
 
-OUTER = ("f refers to a tensor that is differentiated, which is not supported; let the matrix depend on it, or write the "
-         "function with eigh")
-
+undifferentiated = tfr.custom_op(lambda values: values, *refused(
+    "f refers to a tensor that is differentiated, which is not supported; let the matrix depend on it, or write the "
+    "function with eigh"), name="funm_hermitian")
 
 RULES = {
     "funm": (funm_vjp, funm_jvp),
     "funm_change": (funm_change_vjp, funm_change_jvp),
     "funm_second": refused("derivatives beyond the second are not supported"),
-    "funm_values": refused(OUTER),
 }
