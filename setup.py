@@ -44,6 +44,11 @@ def flags_stamp() -> str:
     return stamp.as_posix()
 
 
+def headers(folder: str) -> list[str]:
+    """Included files of a directory and those below it."""
+    return sorted(path for end in ("h", "pxi") for path in glob(f"{folder}/**/*.{end}", recursive=True))
+
+
 def extension(source: str, stamp: str) -> Extension:
     """Extension module of one Cython source, named by its place in the tree."""
     return Extension(
@@ -53,7 +58,7 @@ def extension(source: str, stamp: str) -> Extension:
         define_macros=MACROS + ([] if DEBUG else [("CYTHON_WITHOUT_ASSERTIONS", "1")]),
         extra_compile_args=level(source) + FLAGS,
         libraries=["m"],
-        depends=[stamp, *sorted(f for end in ("h", "pxi") for f in glob(f"{os.path.dirname(source)}/*.{end}"))],
+        depends=[stamp, *headers(os.path.dirname(source))],
     )
 
 

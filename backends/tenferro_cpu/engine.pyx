@@ -4,9 +4,10 @@ cimport cython
 from tenferro._core.abi cimport *
 from tenferro._core.engine cimport ExecutionEngine, kernel_table
 from tenferro._core.optable cimport Op
-from tenferro._kernels cimport along, contract, copy, index, loops, moments, reduce, scan, special, structure, ufunc
+from tenferro._kernels cimport along, contract, copy, fused, index, loops, moments, reduce, scan, special, structure, ufunc
 
 from tenferro._core import optable
+from tenferro._kernels import elementary
 
 cdef kernel_t *table = kernel_table()
 
@@ -79,6 +80,9 @@ def _fill():
     e.register(Op.INDEX_SET, along.index_set, ENGINE_ABI)
     e.register(Op.FLAT_INDEX, along.flat_index, ENGINE_ABI)
     e.register(Op.CONTRACT, contract.contract, ENGINE_ABI)
+    e.register(Op.ELEMENTWISE, ufunc.elementwise, ENGINE_ABI)
+    e.register(Op.FUSED, fused.fused, ENGINE_ABI)
 
 
+elementary.install()
 _fill()
