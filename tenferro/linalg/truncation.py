@@ -135,8 +135,10 @@ def rsvd(a, k, *, oversampling=10, power_iterations=2, seed=0):
     """Largest singular values and their vectors by random sampling (Halko, Martinsson and Tropp, 2011).
 
     What is differentiated is the computation: samples of the range, power iterations, and a small decomposition, for
-    random numbers that are constants. That is the derivative of the truncated decomposition to the accuracy of the
-    values; for a matrix of rank R with ``k <= R <= k + oversampling`` it is exact, if there is a power iteration.
+    random numbers that are constants. Its derivative tends to that of the truncated decomposition with the number of
+    power iterations, one behind the values; without any, it does not. For a matrix of rank R with
+    ``k <= R <= k + oversampling`` it is exact, if there is a power iteration. (`low_rank` has the derivative of the
+    truncated decomposition.)
     Vectors are determined up to phases: a loss that depends on these has no derivative.
 
     Parameters

@@ -225,6 +225,14 @@ def test_derivatives_of_low_rank_factors(dtype):
 
 
 @dtypes
+@pytest.mark.parametrize(("m", "n"), [(3, 3), (4, 3), (3, 5)])
+def test_derivatives_of_a_stack_of_different_ranks(m, n, dtype):
+    a = np.stack([with_values(s, dtype, m, n).astype(dtype) for s in ([4, 2, 1], [8, 2, 2], [3, 3, 2.9], [4, 1, 0])])
+    assert [np.linalg.matrix_rank(x, 0.1) for x in value(la.low_rank(a, tol=0.3))] == [2, 1, 3, 1]
+    check(lambda a: la.low_rank(a, tol=0.3), a)
+
+
+@dtypes
 def test_derivatives_of_sylvester(dtype):
     a, b, q = (draw(s, dtype, k) for k, s in enumerate([(3, 3), (2, 2), (2, 3, 2)]))
     check(lambda a, b, q: la.solve_sylvester(a + 5 * np.eye(3), b + 5 * np.eye(2), q), a, b, q)
@@ -552,6 +560,16 @@ def test_randomised_decomposition_of_deficient_matrices_is_exact(dtype):
     np.testing.assert_allclose(value(x.runtime.jvp(s, x, d)), wanted, atol=1e-12)
     agree(lambda x: (lambda r: r.U @ tfr.conj(tfr.swapaxes(r.U, -1, -2)))(la.rsvd(x, 2, oversampling=0)),
           lambda x: (lambda u: u @ adjoint(u))(np.linalg.svd(x)[0][:, :2]), a, a @ draw((5, 5), dtype, 3) / 20)
+
+
+@doubles
+@pytest.mark.parametrize(("power_iterations", "accuracy"), [(1, 1e-5), (2, 1e-9)])
+def test_randomised_decomposition_tends_to_the_truncated_one(power_iterations, accuracy, dtype):
+    a, d = with_values(5.0 ** -np.arange(12), dtype), draw((12, 12), dtype, 1) / 100
+    x = tfr.variable(a)
+    u, s, vh = la.rsvd(x, 3, oversampling=4, power_iterations=power_iterations)
+    found, wanted = (value(x.runtime.jvp(y, x, d)) for y in ((u * s) @ vh, la.low_rank(x, 3)))
+    assert np.abs(found - wanted).max() < accuracy * np.abs(wanted).max()
 
 
 # ---- bad input -------------------------------------------------------------------------------------------------------
