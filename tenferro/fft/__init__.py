@@ -139,7 +139,8 @@ def fftn(x, s=None, axes=None, norm=None):
     x : array_like
         Any dtype; float32 is computed in complex64, integers in complex128.
     s : int or sequence of int, optional
-        Number of points along each of these axes; `x` is cut or padded with zeros at their ends.
+        Number of points along each of these axes; `x` is cut or padded with zeros at their ends. -1 is the length of
+        `x`.
     axes : int or sequence of int, optional
         All by default, with `s` the last ``len(s)``.
     norm : {"backward", "ortho", "forward"}, optional

@@ -75,7 +75,9 @@ def axes_and_lengths(x, s, axes, op):
     if s is not None and len(s) != len(axes):
         raise ShapeMismatchError(f"{op}: {len(s)} lengths for {len(axes)} axes; give one for each", op=op, argument="s",
                                  expected=len(axes), actual=len(s))
-    return axes, [None] * len(axes) if s is None else [length(n, op, "s") for n in s]
+    if s is None:
+        return axes, [None] * len(axes)
+    return axes, [x.shape[k] if n == -1 else length(n, op, "s") for n, k in zip(s, axes, strict=True)]
 
 
 def fitted(x, axes, sizes, op):

@@ -8,6 +8,7 @@ import tenferro as tfr
 
 from .._core.eager import EagerTensor
 from ..errors import ShapeMismatchError, ValidationError
+from . import _checks
 from .common import call, matrix, value
 from .solving import factored
 
@@ -40,6 +41,11 @@ def system(a, b, op, square=True):
     batch_shape(op, a, b)
     dtype = a.dtype if a.dtype == b.dtype else np.result_type(a.dtype, b.dtype)
     return with_dtype(a, dtype), with_dtype(b, dtype), vector
+
+
+def finite(op, b):
+    """Right-hand sides are checked here, and not again when derivatives are solved for."""
+    _checks.finite(op, "b", value(b))
 
 
 def batch_shape(op, a, b):
@@ -80,6 +86,7 @@ def solve(a, b):
         Shapes that do not fit, or elements that are not finite.
     """
     a, b, vector = system(a, b, "solve")
+    finite("solve", b)
     x = call("lu_solve", a, b, *factored(a, "solve"), adjoint=False)
     return tfr.squeeze(x, -1) if vector else x
 
@@ -209,6 +216,7 @@ def lstsq(a, b, rcond=None):
     from .functions import matrix_rank, pinv
 
     a, b, vector = system(a, b, "lstsq", square=False)
+    finite("lstsq", b)
     m, n = a.shape[-2:]
     s = call("svdvals", a.detach())
     rank = matrix_rank(a, rtol=rcond)
