@@ -1,0 +1,129 @@
+"""LU factors of rectangular matrices and products of reflectors, for stacks of matrices."""
+
+cimport numpy as cnp
+from libc.stdint cimport int64_t, uint64_t
+from libc.string cimport memcpy, memset
+
+from ._checks cimport all_finite, copied, finite_copy, fresh, fresh_vectors
+from ._routines cimport (GETRF, ORGQR, Batch, asked_for, checked, launch, number_size, operand, reserve, routine,
+                         start)
+
+cnp.import_array()
+
+ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nogil
+ctypedef void (*orgqr_t)(int *, int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
+
+
+# ---- LU --------------------------------------------------------------------------------------------------------------
+
+cdef void upper_part(char *a, char *up, int m, int n, int k, Py_ssize_t size) noexcept nogil:
+    """Columns of U, which may lie where they are, with zeros below the diagonal."""
+    cdef Py_ssize_t j, length
+    for j in range(n):
+        length = min(j + 1, k)
+        if up != a:
+            memcpy(up + j * k * size, a + j * m * size, length * size)
+        memset(up + (j * k + length) * size, 0, (k - length) * size)
+
+
+cdef void lower_part(char *a, char *low, int m, int k, int kind) noexcept nogil:
+    """Columns of L, which may lie where they are, with ones on the diagonal and zeros above it."""
+    cdef Py_ssize_t j, size = number_size(kind)
+    cdef char *column
+    for j in range(k):
+        column = low + j * m * size
+        if low != a:
+            memcpy(column + j * size, a + (j * m + j) * size, (m - j) * size)
+        memset(column, 0, (j + 1) * size)
+        if kind & 1:
+            (<double *> (column + j * size))[0] = 1
+        else:
+            (<float *> (column + j * size))[0] = 1
+
+
+cdef void row_places(int *pivots, int64_t *order, int64_t *places, int m, int k) noexcept nogil:
+    """Row of L for every row of the matrix, from the exchanges."""
+    cdef int64_t i
+    for i in range(m):
+        order[i] = i
+    for i in range(k):
+        order[i], order[pivots[i] - 1] = order[pivots[i] - 1], order[i]
+    for i in range(m):
+        places[order[i]] = i
+
+
+cdef void lu_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    """Positive info tells of a pivot that is zero, which is no failure here."""
+    cdef Py_ssize_t i, size = number_size(b.kind)
+    cdef char *a
+    cdef char *low
+    cdef char *up
+    for i in range(first, last):
+        a, low, up = b.x[0] + i * b.step[0], b.x[1] + i * b.step[1], b.x[2] + i * b.step[2]
+        (<getrf_t> b.f)(&b.m, &b.n, a, &b.m, <int *> (work + b.at[0]), b.info + i)
+        if b.info[i] < 0:
+            continue
+        b.info[i] = 0
+        if up != a:
+            upper_part(a, up, b.m, b.n, b.k, size)
+            lower_part(a, low, b.m, b.k, b.kind)
+        else:
+            lower_part(a, low, b.m, b.k, b.kind)
+            upper_part(a, up, b.m, b.n, b.k, size)
+        row_places(<int *> (work + b.at[0]), <int64_t *> (work + b.at[1]), <int64_t *> (b.x[3] + i * b.step[3]), b.m, b.k)
+
+
+def lu(str op not None, cnp.ndarray a not None):
+    """``(p, l, u)`` with ``a = l[p] @ u``, of stacks without empty axes whose sizes fit."""
+    cdef Batch b
+    cdef int axes = cnp.PyArray_NDIM(a), t = cnp.PyArray_TYPE(a)
+    cdef cnp.ndarray x = finite_copy(op, a, False), p, low, up
+    start(&b, x)
+    b.m = cnp.PyArray_DIM(x, axes - 2)
+    b.n = cnp.PyArray_DIM(x, axes - 1)
+    b.k = min(b.m, b.n)
+    p = fresh_vectors(x, cnp.NPY_INT64, b.m)
+    low = x if b.n <= b.m else fresh(x, t, b.m, b.k, False)
+    up = x if b.n > b.m else fresh(x, t, b.k, b.n, False)
+    b.f = routine(GETRF, b.kind)
+    operand(&b, 0, x, 2)
+    operand(&b, 1, low, 2)
+    operand(&b, 2, up, 2)
+    operand(&b, 3, p, 1)
+    reserve(&b, op, 0, b.k, sizeof(int))
+    reserve(&b, op, 1, b.m, sizeof(int64_t))
+    launch(&b, lu_range)
+    checked(&b, op, a, "no factorisation", "")
+    return p, low, up
+
+
+# ---- reflectors ------------------------------------------------------------------------------------------------------
+
+cdef void product_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(first, last):
+        (<orgqr_t> b.f)(&b.m, &b.n, &b.k, b.x[0] + i * b.step[0], &b.m, b.x[1] + i * b.step[1], work + b.at[0], &b.lwork,
+                        b.info + i)
+
+
+def reflectors(str op not None, cnp.ndarray a not None, cnp.ndarray tau not None):
+    """Products of reflectors, for stacks of one shape, without empty matrices, whose sizes fit."""
+    cdef Batch b
+    cdef int axes = cnp.PyArray_NDIM(a), info = 0
+    cdef uint64_t answer[8]
+    cdef cnp.ndarray x = copied(a, False), t = cnp.PyArray_NewCopy(tau, cnp.NPY_CORDER)
+    all_finite(op, "A", x)
+    all_finite(op, "tau", t)
+    start(&b, x)
+    b.m = cnp.PyArray_DIM(x, axes - 2)
+    b.n = cnp.PyArray_DIM(x, axes - 1)
+    b.k = cnp.PyArray_DIM(t, axes - 2)
+    b.lwork = -1
+    b.f = routine(ORGQR, b.kind)
+    operand(&b, 0, x, 2)
+    operand(&b, 1, t, 1)
+    (<orgqr_t> b.f)(&b.m, &b.n, &b.k, answer, &b.m, answer, answer, &b.lwork, &info)
+    b.lwork = reserve(&b, op, 0, asked_for(op, answer, b.kind, b.n), number_size(b.kind))
+    launch(&b, product_range)
+    checked(&b, op, a, "no product", "")
+    return x
