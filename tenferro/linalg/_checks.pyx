@@ -2,7 +2,7 @@
 
 cimport numpy as cnp
 
-from ._routines cimport kind_of, number_size
+from ._routines cimport kind_of, number_size, place
 
 from tenferro.errors import ValidationError
 
@@ -103,7 +103,7 @@ cdef int self_adjoint(str op, cnp.ndarray a) except -1:
                 bad = True
                 break
     if bad:
-        where = f"matrix {k} of the stack" if cnp.PyArray_NDIM(a) > 2 else "it"
-        raise ValidationError(f"{op}: a is not Hermitian ({where} and its adjoint differ by {gap:.2g}); symmetrise it "
+        where = place(k, (<object> a).shape[:cnp.PyArray_NDIM(a) - 2])
+        raise ValidationError(f"{op}: a is not Hermitian{where}: it and its adjoint differ by {gap:.2g}; symmetrise it "
                               "first, (a + a.H) / 2", op=op, argument="a")
     return 0

@@ -10,7 +10,7 @@ from libc.string cimport memcpy, memset
 
 from ._checks cimport finite_copy, fresh, row_major, self_adjoint
 from ._routines cimport (GEQRF, GETRF, GETRI, GETRS, ORGQR, POTRF, TRTRS, Batch, asked_for, checked, failed, kind_of,
-                         launch, number_size, operand, reserve, routine, start)
+                         launch, number_size, operand, range_t, reserve, routine, start)
 
 import numpy as np
 
@@ -27,56 +27,77 @@ ctypedef void (*orgqr_t)(int *, int *, int *, void *, int *, void *, void *, int
 
 # ---- solution by given factors ---------------------------------------------------------------------------------------
 
+cdef int start_stack(Batch *b, cnp.ndarray a) except -1:
+    """A batch over the first axis."""
+    start(b, a)
+    b.n = cnp.PyArray_DIM(a, 1)
+    b.m = max(b.n, 1)
+    operand(b, 0, a, 2)
+    return 0
+
+
+cdef int run_stack(Batch *b, range_t f, str op) except -1:
+    if b.n and b.count:
+        launch(b, f)
+        if b.code < 0:
+            failed(op, b.code, 0, (), "", "")
+    return 0
+
+
+cdef void getrf_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(first, last):
+        (<getrf_t> b.f)(&b.n, &b.n, b.x[0] + k * b.step[0], &b.m, <int *> (b.x[1] + k * b.step[1]), b.info + k)
+
+
 def getrf(cnp.ndarray a not None):
-    """Factorise in place; pivots and, per item, LAPACK's info."""
-    cdef Py_ssize_t k, count = a.shape[0], step = a.strides[0]
-    cdef int n = a.shape[1], lead = max(n, 1)
-    cdef cnp.ndarray piv = np.empty((count, n), np.intc), info = np.zeros(count, np.intc)
-    cdef getrf_t f = <getrf_t> routine(GETRF, kind_of(a))
-    cdef char *data = cnp.PyArray_BYTES(a)
-    cdef int *p = <int *> cnp.PyArray_BYTES(piv)
-    cdef int *i = <int *> cnp.PyArray_BYTES(info)
-    if n:
-        with nogil:
-            for k in range(count):
-                f(&n, &n, data + k * step, &lead, p + k * n, i + k)
-    return piv, info
+    """Factorise in place; pivots, and the first matrix whose factor is singular or -1."""
+    cdef Batch b
+    start_stack(&b, a)
+    cdef cnp.ndarray piv = np.empty((b.count, b.n), np.intc)
+    operand(&b, 1, piv, 1)
+    b.f = routine(GETRF, b.kind)
+    run_stack(&b, getrf_range, "lu_factor")
+    return piv, b.failed if b.code else -1
+
+
+cdef void getrs_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(first, last):
+        (<getrs_t> b.f)(&b.job, &b.n, &b.k, b.x[0] + k * b.step[0], &b.m, <int *> (b.x[1] + k * b.step[1]),
+                        b.x[2] + k * b.step[2], &b.m, b.info + k)
 
 
 def getrs(cnp.ndarray lu not None, cnp.ndarray piv not None, cnp.ndarray b not None, str trans not None):
     """Solve in place of b, from the factors of `getrf`."""
-    cdef Py_ssize_t k, count = lu.shape[0], step = lu.strides[0], step_b = b.strides[0]
-    cdef int n = lu.shape[1], nrhs = b.shape[1], info = 0
-    cdef char t = ord(trans)
-    cdef getrs_t f = <getrs_t> routine(GETRS, kind_of(lu))
-    cdef char *data = cnp.PyArray_BYTES(lu)
-    cdef char *rhs = cnp.PyArray_BYTES(b)
-    cdef int *p = <int *> cnp.PyArray_BYTES(piv)
-    if n and nrhs:
-        with nogil:
-            for k in range(count):
-                f(&t, &n, &nrhs, data + k * step, &n, p + k * n, rhs + k * step_b, &n, &info)
-                if info:
-                    break
-        if info:
-            failed("lu_solve", info, 0, (), "the matrix is singular", "")
+    cdef Batch batch
+    start_stack(&batch, lu)
+    operand(&batch, 1, piv, 1)
+    operand(&batch, 2, b, 2)
+    batch.job = ord(trans)
+    batch.k = cnp.PyArray_DIM(b, 1)
+    batch.f = routine(GETRS, batch.kind)
+    if batch.k:
+        run_stack(&batch, getrs_range, "lu_solve")
+
+
+cdef void trtrs_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(first, last):
+        (<trtrs_t> b.f)(&b.uplo, &b.job, &b.diagonal, &b.n, &b.k, b.x[0] + k * b.step[0], &b.m, b.x[1] + k * b.step[1],
+                        &b.m, b.info + k)
 
 
 def trtrs(cnp.ndarray a not None, cnp.ndarray b not None, str uplo not None, str trans not None, bint unit):
-    """Solve with a triangle in place of b; the info of every item, positive where the triangle is singular."""
-    cdef Py_ssize_t k, count = a.shape[0], step = a.strides[0], step_b = b.strides[0]
-    cdef int n = a.shape[1], nrhs = b.shape[1]
-    cdef char u = ord(uplo), t = ord(trans), d = ord("U") if unit else ord("N")
-    cdef cnp.ndarray info = np.zeros(count, np.intc)
-    cdef trtrs_t f = <trtrs_t> routine(TRTRS, kind_of(a))
-    cdef char *data = cnp.PyArray_BYTES(a)
-    cdef char *rhs = cnp.PyArray_BYTES(b)
-    cdef int *i = <int *> cnp.PyArray_BYTES(info)
-    if n:
-        with nogil:
-            for k in range(count):
-                f(&u, &t, &d, &n, &nrhs, data + k * step, &n, rhs + k * step_b, &n, i + k)
-    return info
+    """Solve with a triangle in place of b; the first matrix that is singular or -1."""
+    cdef Batch batch
+    start_stack(&batch, a)
+    operand(&batch, 1, b, 2)
+    batch.uplo, batch.job, batch.diagonal = ord(uplo), ord(trans), c"U" if unit else c"N"
+    batch.k = cnp.PyArray_DIM(b, 1)
+    batch.f = routine(TRTRS, batch.kind)
+    run_stack(&batch, trtrs_range, "triangular_solve")
+    return batch.failed if batch.code else -1
 
 
 # ---- Cholesky --------------------------------------------------------------------------------------------------------
@@ -97,7 +118,7 @@ cdef void cholesky_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last
 def cholesky(str op not None, cnp.ndarray a not None):
     """Lower factors of stacks of square matrices whose sizes fit; reads the lower triangle."""
     cdef Batch b
-    cdef bint rows = row_major(a)
+    cdef bint rows = row_major(a) and kind_of(a) < 2        # upper complex triangles are slower by half
     cdef cnp.ndarray x = finite_copy(op, a, rows)
     self_adjoint(op, x)
     start(&b, x)
@@ -163,7 +184,7 @@ cdef void qr_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noex
             memcpy(r + j * b.k * size, a + j * b.m * size, len * size)
             memset(r + (j * b.k + len) * size, 0, (b.k - len) * size)
         if q != a:
-            memcpy(q, a, b.m * b.k * size)
+            memcpy(q, a, size * b.m * b.k)
         (<orgqr_t> b.g)(&b.m, &b.k, &b.k, q, &b.m, work + b.at[1], work + b.at[0], &b.lwork, b.info + k)
 
 

@@ -15,7 +15,7 @@ cdef struct Batch:
     int kind                    # place of the dtype in "fdFD"
     Py_ssize_t count
     int m, n, k
-    char job, uplo
+    char job, uplo, diagonal
     char *x[4]                  # operands: memory of the first matrix ...
     Py_ssize_t step[4]          # ... and bytes to the next one
     int lwork, lrwork, liwork
@@ -30,6 +30,7 @@ ctypedef void (*range_t)(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last
 
 cdef void *routine(Routine which, int kind) except NULL
 cpdef int workspace(str op, double elements) except -1
+cpdef str place(Py_ssize_t k, tuple batch)
 cpdef int failed(str op, int code, Py_ssize_t k, tuple batch, str failure, str remedy) except -1
 cdef int kind_of(cnp.ndarray a) except -1
 cdef int start(Batch *b, cnp.ndarray a) except -1

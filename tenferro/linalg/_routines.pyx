@@ -165,12 +165,17 @@ cdef int checked(Batch *b, str op, cnp.ndarray a, str failure, str remedy) excep
     return 0
 
 
+cpdef str place(Py_ssize_t k, tuple batch):
+    """Which matrix of a stack, for messages; nothing where there is but one."""
+    if not batch:
+        return ""
+    i = [int(x) for x in np.unravel_index(k, batch)]
+    return f" (matrix {i[0] if len(i) == 1 else tuple(i)} of the stack)"
+
+
 cpdef int failed(str op, int code, Py_ssize_t k, tuple batch, str failure, str remedy) except -1:
     """Raise the error of matrix `k`, for a code that is not zero."""
-    where = ""
-    if batch:
-        i = [int(x) for x in np.unravel_index(k, batch)]
-        where = f" (matrix {i[0] if len(i) == 1 else tuple(i)} of the stack)"
+    where = place(k, batch)
     if code < 0:
         raise EngineError(f"{op}: LAPACK refuses its argument {-code}{where}; this is a defect of the library",
                           engine="cpu")

@@ -237,7 +237,8 @@ cdef int eig_workspace(Batch *b, str op, bint vectors) except -1:
     one_eig(b, p, p, p, p, p, -1, &info)
     b.lwork = reserve(b, op, 0, asked_for(op, answer, b.kind, 4.0 * b.n), number_size(b.kind))
     reserve(b, op, 1, 2.0 * b.n, real_size(b.kind))
-    reserve(b, op, 2, <double> b.n * b.n if vectors and not b.kind & 2 else 1, real_size(b.kind))
+    if vectors and not b.kind & 2:
+        reserve(b, op, 2, b.n, b.n * real_size(b.kind))
     return 0
 
 
@@ -247,7 +248,7 @@ def eig(str op not None, cnp.ndarray a not None, bint vectors):
     cdef bint rows = not vectors and row_major(a)
     cdef int axes = cnp.PyArray_NDIM(a), kind = kind_of(a), n = cnp.PyArray_DIM(a, axes - 1)
     cdef cnp.ndarray x, w, v
-    workspace(op, <double> n * n if vectors and not kind & 2 else 4.0 * n)
+    workspace(op, 4.0 * n)
     x = finite_copy(op, a, rows)
     w = fresh_vectors(a, complex_type(kind), n)
     v = fresh(a, complex_type(kind), n, n, False) if vectors else x

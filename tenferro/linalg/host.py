@@ -52,20 +52,20 @@ def unstack(x, batch):
     return x.reshape(*batch, *x.shape[1:]).swapaxes(-1, -2)
 
 
-def singular(op, info):
-    bad = np.flatnonzero(info)
-    if bad.size:
-        where = f" (matrix {bad[0]} of the stack)" if info.size > 1 else ""
-        raise LinAlgError(f"{op}: the matrix is singular{where}; lstsq or pinv take such matrices", op=op)
+def singular(op, k, batch):
+    """Raise if a matrix of the stack, not -1, is singular."""
+    if k >= 0:
+        _routines.failed(op, 1, k, batch, "the matrix is singular", "; lstsq or pinv take such matrices")
 
 
 def lu_factor(a, op="lu_factor", check=True):
     """Packed factors as (batch, columns, rows) and pivots."""
-    matrices(op, a, square=True)
+    shaped(op, a, square=True)
     lu = stack(a)
-    piv, info = _lapack.getrf(lu)
+    _checks.finite(op, "a", lu)
+    piv, k = _lapack.getrf(lu)
     if check:
-        singular(op, info)
+        singular(op, k, a.shape[:-2])
     return lu, piv
 
 
@@ -109,11 +109,13 @@ def slogdet(a, lu, piv):
 
 
 def triangular_solve(a, b, lower=False, trans="N", unit=False):
-    matrices("triangular_solve", a, square=True)
-    matrices("triangular_solve", b, "b")
-    x = stack(b)
-    info = _lapack.trtrs(stack(a, fresh=False), x, "L" if lower else "U", trans, unit)
-    singular("triangular_solve", info)
+    op = "triangular_solve"
+    shaped(op, a, square=True)
+    shaped(op, b, "b")
+    low, x = stack(a, fresh=False), stack(b)
+    _checks.finite(op, "a", low)
+    _checks.finite(op, "b", x)
+    singular(op, _lapack.trtrs(low, x, "L" if lower else "U", trans, unit), a.shape[:-2])
     return unstack(x, b.shape[:-2])
 
 
