@@ -68,6 +68,7 @@ OPERATIONS = {
     "slogdet": (lambda a, *factors: [a[:-2], a[:-2]], lambda t, *factors: [t, real(t)], host.slogdet),
     "cofactor": (same, same, host.cofactor),
     "cofactor_change": (same, same, host.cofactor_change),
+    "cofactor_curvature": (same, same, host_factors.cofactor_curvature),
     "eigh": (lambda a: [a[:-1], a], lambda t: [real(t), t], host.eigh),
     "eigvalsh": (lambda a: a[:-1], real, host.eigvalsh),
     "svd": (svd_shape, lambda t: [t, real(t), t], host.svd),

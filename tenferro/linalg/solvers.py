@@ -150,7 +150,7 @@ def inv(a):
 
 
 def det(a):
-    """Determinants. First and second derivatives also exist for singular matrices; the third needs regular ones.
+    """Determinants. Derivatives of (nearly) singular matrices exist to third order, of others to any.
 
     Parameters
     ----------

@@ -46,10 +46,10 @@ def inverse_adjoint(a, lu, piv):
     return lu_solve(a, eye(a.shape[-1], a.dtype), lu, piv, True)
 
 
-def nearly_singular(lu):
+def nearly_singular(lu, power=0.5):
     """Whether a factor's pivots are so unequal, or none, that the inverse is of no use."""
     pivots = np.abs(np.diagonal(value(lu), axis1=-2, axis2=-1))
-    least = pivots.max(-1, initial=0) * np.sqrt(eps(lu))
+    least = pivots.max(-1, initial=0) * eps(lu) ** power
     return (pivots <= least[..., None]).any()
 
 
@@ -81,8 +81,10 @@ def cofactor_jvp(tangents, c, a):
 
 
 def cofactor_curvature(a, e, t):
-    """Second derivative of the conjugated cofactors of regular matrices in two directions."""
-    lu, piv = factored(a, "det (third derivative)")
+    """Second derivative of the conjugated cofactors in two directions."""
+    lu, piv = factored(a, "det", False)
+    if nearly_singular(lu, 0.25):
+        return call("cofactor_curvature", a, e, t)
     c, ze, zt = call("cofactor", a), lu_solve(a, e, lu, piv), lu_solve(a, t, lu, piv)
     dc = traced(zt) * c - mm(c, adj(zt))
     product = mm(zt, ze)

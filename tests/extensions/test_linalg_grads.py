@@ -337,11 +337,38 @@ def test_third_derivative_of_the_determinant(dtype):
     check(la.det, matrices((4, 4), dtype))
 
 
-def test_third_derivative_of_the_determinant_needs_regular_matrices():
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("rank", [0, 1, 2])
+def test_third_derivative_of_the_determinant_of_singular_matrices(rank, dtype):
+    """Second derivatives of cubic polynomials are linear: their differences are exact for any step."""
+    a, e, t, h = of_rank(rank, dtype), *(vectors((3, 3), dtype, k) for k in range(3))
+
+    def second(x):
+        return x.runtime.jvp(x.runtime.grad(tfr.real(la.det(x)), x), x, e)
+
+    x = tfr.variable(a)
+    expected = (value(second(tfr.variable(a + t))) - value(second(tfr.variable(a - t)))) / 2
+    np.testing.assert_allclose(value(x.runtime.jvp(second(x), x, t)), expected, rtol=1e-9, atol=1e-10)
+    found = x.runtime.vjp(second(x), x, h)
+    assert np.sum(np.conj(value(found)) * t).real == pytest.approx(np.sum(np.conj(h) * expected).real, rel=1e-9)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+@pytest.mark.parametrize("n", [1, 2, 3, 5])
+def test_third_derivative_of_singular_matrices_continues_that_of_regular_ones(n, dtype):
+    from tenferro.linalg.common import call
+    from tenferro.linalg.solving import cofactor_curvature
+
+    a, e, t = (tfr.constant(vectors((2, n, n), dtype, k)) for k in range(3))
+    np.testing.assert_allclose(value(call("cofactor_curvature", a, e, t)), value(cofactor_curvature(a, e, t)),
+                               rtol=1e-8, atol=1e-9)
+
+
+def test_fourth_derivative_of_the_determinant_needs_regular_matrices():
     x, rt, ones = tfr.variable(np.zeros((3, 3))), tfr.default_runtime(), np.ones((3, 3))
-    second = rt.jvp(rt.grad(la.det(x), x), x, ones)
-    with pytest.raises(errors.LinAlgError, match=r"det \(third derivative\)"):
-        rt.grad(tfr.sum(second), x)
+    third = rt.jvp(rt.jvp(rt.grad(la.det(x), x), x, ones), x, ones)
+    with pytest.raises(errors.UnsupportedAdRuleError, match="cofactor_curvature"):
+        rt.grad(tfr.sum(third), x)
 
 
 # ---- what has no derivative ------------------------------------------------------------------------------------------
