@@ -14,6 +14,9 @@ cdef extern from "permute.h":
     void tf_fence() noexcept nogil
     enum: TF_STREAM_ROWS
 
+cdef enum:
+    SMALL = 64                          # elements up to which a plan of tiles costs more than it saves
+
 
 cdef void run(const Value *src, Value *dst, Loop *loop) noexcept nogil:
     """dst = src, broadcast to dst's shape."""
