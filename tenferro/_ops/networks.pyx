@@ -170,16 +170,28 @@ cdef EagerTensor shares(EagerTensor x, object axis):
     return div(e, one_for_zero(sum_axes(e, axes, True)))
 
 
+cdef EagerTensor log_sum_error(EagerTensor x, EagerTensor log_sum, unsigned long long axes):
+    """What the logarithm of the sum of exp(x) lacks where one element has most of it: a constant with derivative 0.
+
+    Winners are 0 once shifted: the sum less 1 is that of the others and of one less than there are winners.
+    """
+    cdef EagerTensor top = cast(equal_s(x, 0.0), x.v.meta.dtype), others, lacking
+    others = add(sum_axes(sub(exp(x), top), axes, True), sub_s(sum_axes(top, axes, True), 1.0))
+    lacking = sub(log1p(where(equal_s(others, -1.0), scalar_like(others, 0.0), others)), log_sum)
+    return where(isfinite(lacking), lacking, scalar_like(lacking, 0.0))
+
+
 cdef EagerTensor log_shares(EagerTensor x, object axis):
-    """Winners are 0 once shifted: the sum less 1 is that of the others and of one less than there are winners."""
     cdef unsigned long long axes = axis_mask(x, axis)
-    cdef EagerTensor top, others
+    cdef EagerTensor total, log_sum
     if x.v.meta.size == 0:
         return exp(x)
     x = shifted(x, axes)
-    top = cast(equal_s(alias(x, NULL), 0.0), x.v.meta.dtype)
-    others = add(sum_axes(sub(exp(x), top), axes, True), sub_s(sum_axes(top, axes, True), 1.0))
-    return sub(x, log1p(where(equal_s(others, -1.0), scalar_like(others, 0.0), others)))
+    total = one_for_zero(sum_axes(exp(x), axes, True))
+    log_sum = log(total)
+    if not reduced(Op.REDUCE_MIN, alias(total, NULL), axis_mask(total, None), False).item() >= 1.25:
+        log_sum = add(log_sum, log_sum_error(alias(x, NULL), alias(log_sum, NULL), axes))
+    return sub(x, log_sum)
 
 
 def softmax(x, axis=-1):
