@@ -28,16 +28,20 @@ enum { TF_BASELINE, TF_AVX2, TF_AVX512, TF_VARIANTS };
 #define TF_SUFFIX baseline
 #if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
 #define MA(a, b, c) __builtin_fma(a, b, c)
+#define MF(a, b, c) __builtin_fmaf(a, b, c)
 #else
 #define MA(a, b, c) ((a) * (b) + (c))
+#define MF(a, b, c) ((a) * (b) + (c))
 #endif
 #include "variant.h"
 #undef TF_SUFFIX
 #undef MA
+#undef MF
 
 #if (defined(__x86_64__) || defined(_M_X64)) && defined(__GNUC__)
 #define TF_X86 1
 #define MA(a, b, c) __builtin_fma(a, b, c)
+#define MF(a, b, c) __builtin_fmaf(a, b, c)
 
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx2,fma"))), apply_to = function)
@@ -65,6 +69,7 @@ enum { TF_BASELINE, TF_AVX2, TF_AVX512, TF_VARIANTS };
 #pragma GCC pop_options
 #endif
 #undef MA
+#undef MF
 #endif
 
 /* Whether this processor runs a variant of this build; excess precision would break the error terms. */

@@ -39,15 +39,11 @@ static inline double F(short_log1p)(double x) {
     return F(log_edges)(u, MA(e, LN2, F(short_log_near)(f)));
 }
 
-static inline float F(exp_single)(float x) { return (float)F(short_exp)(x); }
-
 static inline float F(exp2_single)(float v) {
     const double x = v < -1000 ? -1000 : v > 1000 ? 1000 : v;
     const double n = x + MAGIC, r = (x - (n - MAGIC)) * LN2;
     return (float)(MA(r * r, F(short_exp_poly)(r), r + 1) * F(pow2)(n));
 }
-
-static inline float F(expm1_single)(float x) { return copysignf((float)F(short_expm1)(x), x); }
 
 static inline float F(cosh_single)(float x) {
     const double e = F(short_exp)(fabsf(x));
@@ -58,13 +54,6 @@ static inline float F(sinh_single)(float x) {
     const double t = F(short_expm1)(fabsf(x));
     return copysignf((float)(0.5 * (t + t / (t + 1))), x);
 }
-
-static inline float F(tanh_single)(float x) {
-    const double t = F(short_expm1)(2.0 * fabsf(x));
-    return copysignf((float)(t / (t + 2)), x);
-}
-
-static inline float F(log_single)(float x) { return (float)F(log_edges)(x, F(short_log)(x)); }
 
 static inline float F(log2_single)(float x) {
     const uint64_t b = F(bits)(x);
@@ -77,8 +66,6 @@ static inline float F(log10_single)(float x) {
     const double near = F(short_log_near)(F(from_bits)(b - F(shift)(b)) - 1);
     return (float)F(log_edges)(x, MA(F(exponent)(b), 0.3010299956639812, near * 0.4342944819032518));
 }
-
-static inline float F(log1p_single)(float x) { return copysignf((float)F(short_log1p)(x), x); }
 
 static inline float F(asinh_single)(float x) {
     const double a = fabsf(x), q = a * a;

@@ -1,6 +1,7 @@
 /* One build of all loops; included by elementary.h with F, MA and the compiler's target set. */
 #include "double.h"
 #include "single.h"
+#include "narrow.h"
 #include "loops.h"
 
 #define NEAR(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
