@@ -297,7 +297,8 @@ SAMPLES = {
     # linear algebra
     "linalg.cholesky": [lambda d: given(d.matrix(3, 3), before=definite),
                         lambda d: given(d.matrix(2, 2, 2), upper=True, before=definite)],
-    **_each("linalg.inv linalg.det linalg.slogdet linalg.expm", square, squares),
+    **_each("linalg.inv linalg.slogdet linalg.expm", square, squares),
+    "linalg.det": [square, squares, lambda d: given(d.matrix(3, 2) @ d.matrix(2, 3))],
     "linalg.eigh": [lambda d: given(d.matrix(3, 3), before=hermitian, after=of_eigh)],
     "linalg.eigvalsh": [lambda d: given(d.matrix(3, 3), before=hermitian)],
     "linalg.funm_hermitian": [lambda d: given(d.matrix(3, 3), tfr.sin, before=hermitian)],
