@@ -2,9 +2,9 @@
 
 cimport numpy as cnp
 
-from ._routines cimport kind_of, number_size, place
+from libc.string cimport memcpy
 
-from tenferro.errors import ValidationError
+from ._routines cimport NOT_FINITE, NOT_HERMITIAN, SCRATCH, checked, kind_of, launch, not_finite, operand, start
 
 cnp.import_array()
 
@@ -43,6 +43,55 @@ cdef cnp.ndarray fresh_vectors(cnp.ndarray like, int type_num, Py_ssize_t length
     return cnp.PyArray_EMPTY(n - 1, dims, type_num, 0)
 
 
+cdef cnp.ndarray take(Batch *b, cnp.ndarray a, bint row_major, bint keep):
+    """Let operand 0 be a copy of `a` with one matrix after the other, made by `item`.
+
+    The result is what LAPACK overwrites, or `a` itself: without `keep`, one matrix at a time is copied, while it is in
+    the cache.
+    """
+    cdef int n = cnp.PyArray_NDIM(a)
+    cdef Py_ssize_t rows = cnp.PyArray_DIM(a, n - 2), columns = cnp.PyArray_DIM(a, n - 1)
+    cdef cnp.ndarray view = a if row_major else cnp.PyArray_SwapAxes(a, n - 2, n - 1), x
+    b.bytes = rows * columns * cnp.PyArray_ITEMSIZE(a)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(view):
+        x = copied(a, row_major)
+    else:
+        b.source = cnp.PyArray_BYTES(a)
+        if not keep:
+            return a
+        x = fresh(a, cnp.PyArray_TYPE(a), rows, columns, row_major)
+    operand(b, 0, x, 2)
+    return x
+
+
+cdef char *item(Batch *b, char *work, Py_ssize_t k) noexcept nogil:
+    """Matrix `k` for LAPACK to overwrite, or NULL if LAPACK must not have it."""
+    cdef char *a = work + b.at[SCRATCH] if b.x[0] == NULL else b.x[0] + k * b.step[0]
+    if b.source != NULL:
+        memcpy(a, b.source + k * b.bytes, b.bytes)
+    if not numbers_finite(a, b.bytes, b.kind):
+        b.info[k] = NOT_FINITE
+        return NULL
+    if b.hermitian and distance(a, b.n, b.kind) > 0:
+        b.info[k] = NOT_HERMITIAN
+        return NULL
+    return a
+
+
+cdef bint numbers_finite(const char *data, size_t size, int kind) noexcept nogil:
+    return tf_finite_double(data, size // 8) if kind & 1 else tf_finite_single(data, size // 4)
+
+
+cdef double distance(const char *data, Py_ssize_t n, int kind) noexcept nogil:
+    """Largest element of a - a.H if that is more than rounding, else 0."""
+    cdef double gap, size
+    if kind & 1:
+        tf_hermitian_double(data, n, 1 + (kind >> 1), &gap, &size)
+        return gap if gap > 1.4901161193847656e-08 * size else 0
+    tf_hermitian_single(data, n, 1 + (kind >> 1), &gap, &size)
+    return gap if gap > 0.00034526698300124393 * size else 0
+
+
 cdef cnp.ndarray copied(cnp.ndarray a, bint row_major):
     """Copy with one matrix after the other."""
     cdef int n = cnp.PyArray_NDIM(a)
@@ -52,22 +101,20 @@ cdef cnp.ndarray copied(cnp.ndarray a, bint row_major):
 
 
 cdef cnp.ndarray finite_copy(str op, cnp.ndarray a, bint row_major):
-    """The copy that LAPACK may overwrite, its elements checked."""
+    """A copy of finite matrices, one after the other."""
     a = copied(a, row_major)
     all_finite(op, "a", a)
     return a
 
 
 cdef int all_finite(str op, str argument, cnp.ndarray a) except -1:
-    """Check memory without gaps."""
-    cdef int kind = kind_of(a), good
-    cdef size_t n = cnp.PyArray_SIZE(a) << (kind >> 1)
-    cdef char *data = cnp.PyArray_BYTES(a)
+    """Refuse what is infinite or not a number, in memory without gaps."""
+    cdef int kind = kind_of(a)
+    cdef bint good
     with nogil:
-        good = tf_finite_double(data, n) if kind & 1 else tf_finite_single(data, n)
+        good = numbers_finite(cnp.PyArray_BYTES(a), cnp.PyArray_NBYTES(a), kind)
     if not good:
-        raise ValidationError(f"{op}: {argument} has elements that are infinite or not a number; remove them first",
-                              op=op, argument=argument)
+        not_finite(op, argument)
     return 0
 
 
@@ -79,31 +126,19 @@ def finite(str op not None, str argument not None, cnp.ndarray a not None):
 
 
 def hermitian(str op not None, cnp.ndarray a not None):
-    """Refuse what is not Hermitian."""
-    self_adjoint(op, a if cnp.PyArray_IS_C_CONTIGUOUS(a) else cnp.PyArray_NewCopy(a, cnp.NPY_CORDER))
+    """Refuse finite square matrices that differ from their adjoint by more than rounding does."""
+    cdef Batch b
+    start(&b, a)
+    if not cnp.PyArray_IS_C_CONTIGUOUS(a):
+        a = cnp.PyArray_NewCopy(a, cnp.NPY_CORDER)
+    b.n = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1)
+    b.hermitian = True
+    operand(&b, 0, a, 2)
+    launch(&b, item_range)
+    checked(&b, op, a, "", "")
 
 
-cdef int self_adjoint(str op, cnp.ndarray a) except -1:
-    """Refuse finite matrices, one after the other, that differ from their adjoint by more than rounding does."""
-    cdef int kind = kind_of(a)
-    cdef Py_ssize_t k, n = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1), step = n * n * number_size(kind), count
-    cdef double gap = 0, size, tolerance = 1.4901161193847656e-08 if kind & 1 else 0.00034526698300124393
-    cdef char *data = cnp.PyArray_BYTES(a)
-    cdef bint bad = False
-    if n == 0:
-        return 0
-    count = cnp.PyArray_SIZE(a) // (n * n)
-    with nogil:
-        for k in range(count):
-            if kind & 1:
-                tf_hermitian_double(data + k * step, n, 1 + (kind >> 1), &gap, &size)
-            else:
-                tf_hermitian_single(data + k * step, n, 1 + (kind >> 1), &gap, &size)
-            if gap > tolerance * size:
-                bad = True
-                break
-    if bad:
-        where = place(k, (<object> a).shape[:cnp.PyArray_NDIM(a) - 2])
-        raise ValidationError(f"{op}: a is not Hermitian{where}: it and its adjoint differ by {gap:.2g}; symmetrise it "
-                              "first, (a + a.H) / 2", op=op, argument="a")
-    return 0
+cdef void item_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    for k in range(first, last):
+        item(b, work, k)

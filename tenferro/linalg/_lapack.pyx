@@ -8,7 +8,7 @@ cimport numpy as cnp
 from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from ._checks cimport finite_copy, fresh, row_major, self_adjoint
+from ._checks cimport fresh, item, row_major, take
 from ._routines cimport (GEQRF, GETRF, GETRI, GETRS, ORGQR, POTRF, TRTRS, Batch, asked_for, checked, failed, kind_of,
                          launch, number_size, operand, range_t, reserve, routine, start)
 
@@ -106,7 +106,9 @@ cdef void cholesky_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last
     cdef Py_ssize_t k, j, size = number_size(b.kind)
     cdef char *a
     for k in range(first, last):
-        a = b.x[0] + k * b.step[0]
+        a = item(b, work, k)
+        if a == NULL:
+            continue
         (<potrf_t> b.f)(&b.uplo, &b.n, a, &b.n, b.info + k)
         for j in range(b.n):
             if b.uplo == c"L":
@@ -119,14 +121,14 @@ def cholesky(str op not None, cnp.ndarray a not None):
     """Lower factors of stacks of square matrices whose sizes fit; reads the lower triangle."""
     cdef Batch b
     cdef bint rows = row_major(a) and kind_of(a) < 2        # upper complex triangles are slower by half
-    cdef cnp.ndarray x = finite_copy(op, a, rows)
-    self_adjoint(op, x)
-    start(&b, x)
-    b.n = cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
+    cdef cnp.ndarray x
+    start(&b, a)
+    x = take(&b, a, rows, True)
+    b.n = cnp.PyArray_DIM(a, cnp.PyArray_NDIM(a) - 1)
+    b.hermitian = True
     if b.n and b.count:
         b.f = routine(POTRF, b.kind)
         b.uplo = c"U" if rows else c"L"
-        operand(&b, 0, x, 2)
         launch(&b, cholesky_range)
         checked(&b, op, a, "the matrix is not positive definite", "; add a multiple of the identity, or use eigh")
     return x
@@ -139,7 +141,9 @@ cdef void inverse_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last)
     cdef char *a
     cdef int *pivots = <int *> (work + b.at[1])
     for k in range(first, last):
-        a = b.x[0] + k * b.step[0]
+        a = item(b, work, k)
+        if a == NULL:
+            continue
         (<getrf_t> b.f)(&b.n, &b.n, a, &b.n, pivots, b.info + k)
         if b.info[k] == 0:
             (<getri_t> b.g)(&b.n, a, &b.n, pivots, work + b.at[0], &b.lwork, b.info + k)
@@ -148,16 +152,16 @@ cdef void inverse_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last)
 def inverse(str op not None, cnp.ndarray a not None):
     """Inverses of stacks of square matrices whose sizes fit; those of transposed matrices are transposed."""
     cdef Batch b
-    cdef cnp.ndarray x = finite_copy(op, a, row_major(a))
+    cdef cnp.ndarray x
     cdef uint64_t answer[8]
     cdef int info = 0
-    start(&b, x)
+    start(&b, a)
+    x = take(&b, a, row_major(a), True)
     b.n = cnp.PyArray_DIM(x, cnp.PyArray_NDIM(x) - 1)
     if b.n and b.count:
         b.f = routine(GETRF, b.kind)
         b.g = routine(GETRI, b.kind)
         b.lwork = -1
-        operand(&b, 0, x, 2)
         (<getri_t> b.g)(&b.n, answer, &b.n, <int *> answer, answer, &b.lwork, &info)
         b.lwork = reserve(&b, op, 0, asked_for(op, answer, b.kind, b.n), number_size(b.kind))
         reserve(&b, op, 1, b.n, sizeof(int))
@@ -175,7 +179,9 @@ cdef void qr_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noex
     cdef char *q
     cdef char *r
     for k in range(first, last):
-        a, q, r = b.x[0] + k * b.step[0], b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
+        a, q, r = item(b, work, k), b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
+        if a == NULL:
+            continue
         (<geqrf_t> b.f)(&b.m, &b.n, a, &b.m, work + b.at[1], work + b.at[0], &b.lwork, b.info + k)
         if b.info[k]:
             continue
@@ -203,8 +209,9 @@ def qr(str op not None, cnp.ndarray a not None):
     """``(q, r)``, column-major, of stacks whose sizes fit."""
     cdef Batch b
     cdef int axes = cnp.PyArray_NDIM(a), t = cnp.PyArray_TYPE(a)
-    cdef cnp.ndarray x = finite_copy(op, a, False), q, r
-    start(&b, x)
+    cdef cnp.ndarray x, q, r
+    start(&b, a)
+    x = take(&b, a, False, True)
     b.m = cnp.PyArray_DIM(x, axes - 2)
     b.n = cnp.PyArray_DIM(x, axes - 1)
     b.k = min(b.m, b.n)
@@ -213,7 +220,6 @@ def qr(str op not None, cnp.ndarray a not None):
     if b.k and b.count:
         b.f = routine(GEQRF, b.kind)
         b.g = routine(ORGQR, b.kind)
-        operand(&b, 0, x, 2)
         operand(&b, 1, q, 2)
         operand(&b, 2, r, 2)
         qr_workspace(&b, op)

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.linalg import cython_lapack
 
 from tenferro.errors import (DTypeMismatchError, EngineError, IntegerOverflowError, LinAlgError, OutOfMemoryError,
-                             UnsupportedError)
+                             UnsupportedError, ValidationError)
 
 cnp.import_array()
 
@@ -139,8 +139,11 @@ cdef int reserve(Batch *b, str op, int part, double elements, Py_ssize_t size) e
 
 
 cdef int launch(Batch *b, range_t f) except -1:
-    """Run the whole batch without the GIL, then look at what LAPACK says of every matrix."""
+    """Run the whole batch without the GIL, then look at what is said of every matrix."""
     cdef Py_ssize_t k, n = (b.count * sizeof(int) + 63) // 64 * 64
+    if b.source != NULL and b.x[0] == NULL:
+        b.at[SCRATCH] = b.size
+        b.size += b.bytes
     cdef char *memory = <char *> PyMem_RawMalloc(n + b.size)
     if memory == NULL:
         raise OutOfMemoryError(f"no memory for a workspace of {n + b.size} bytes", engine="cpu", nbytes=n + b.size)
@@ -149,19 +152,29 @@ cdef int launch(Batch *b, range_t f) except -1:
     with nogil:
         f(b, memory + n, 0, b.count)
         for k in range(b.count):
-            if b.info[k]:
+            if b.info[k] and (b.code == 0 or b.info[k] >= NOT_HERMITIAN and b.info[k] > b.code):
                 b.code = b.info[k]
                 b.failed = k
-                break
     PyMem_RawFree(memory)
     b.info = NULL
     return 0
 
 
+cdef int not_finite(str op, str argument) except -1:
+    raise ValidationError(f"{op}: {argument} has elements that are infinite or not a number; remove them first", op=op,
+                          argument=argument)
+
+
 cdef int checked(Batch *b, str op, cnp.ndarray a, str failure, str remedy) except -1:
-    """Raise what LAPACK reports."""
+    """Raise what was found."""
+    cdef tuple batch = (<object> a).shape[:cnp.PyArray_NDIM(a) - 2]
+    if b.code == NOT_FINITE:
+        not_finite(op, "a")
+    if b.code == NOT_HERMITIAN:
+        raise ValidationError(f"{op}: a is not Hermitian{place(b.failed, batch)}; symmetrise it first, (a + a.H) / 2",
+                              op=op, argument="a")
     if b.code:
-        failed(op, b.code, b.failed, (<object> a).shape[:cnp.PyArray_NDIM(a) - 2], failure, remedy)
+        failed(op, b.code, b.failed, batch, failure, remedy)
     return 0
 
 

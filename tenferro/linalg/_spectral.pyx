@@ -7,7 +7,7 @@ it, so that nothing is transposed; the results are row-major, too.
 cimport numpy as cnp
 from libc.stdint cimport uint64_t
 
-from ._checks cimport finite_copy, fresh, fresh_vectors, row_major, self_adjoint
+from ._checks cimport fresh, fresh_vectors, item, row_major, take
 from ._routines cimport (GEEV, GESDD, SYEVD, Batch, asked_for, checked, kind_of, launch, number_size, operand, real_size,
                          reserve, routine, start, workspace)
 
@@ -54,8 +54,12 @@ cdef void one_svd(Batch *b, char *a, char *s, char *u, char *vt, char *work, int
 
 cdef void svd_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t k
+    cdef char *a
     for k in range(first, last):
-        one_svd(b, b.x[0] + k * b.step[0], b.x[1] + k * b.step[1], b.x[2] + k * b.step[2], b.x[3] + k * b.step[3], work,
+        a = item(b, work, k)
+        if a == NULL:
+            continue
+        one_svd(b, a, b.x[1] + k * b.step[1], b.x[2] + k * b.step[2], b.x[3] + k * b.step[3], work,
                 b.lwork, b.info + k)
 
 
@@ -83,18 +87,16 @@ def svd(str op not None, cnp.ndarray a not None, bint vectors, bint full):
     cdef bint rows = row_major(a)
     cdef int axes = cnp.PyArray_NDIM(a), kind = kind_of(a), t = cnp.PyArray_TYPE(a)
     cdef int m = cnp.PyArray_DIM(a, axes - 2), n = cnp.PyArray_DIM(a, axes - 1), k = min(m, n)
-    cdef cnp.ndarray x, s, u, vh
+    cdef cnp.ndarray s, u = None, vh = None
     cdef double least, least_real
     least, least_real = svd_least(kind, k, max(m, n), vectors)
     workspace(op, max(least, least_real))
-    x = finite_copy(op, a, rows)
+    start(&b, a)
+    _held = take(&b, a, rows, False)
     s = fresh_vectors(a, real_type(kind), k)
     if vectors:
         u = fresh(a, t, m, m if full else k, rows)
         vh = fresh(a, t, n if full else k, n, rows)
-    else:
-        u = vh = x
-    start(&b, x)
     if k == 0 and full and vectors:
         u[...] = np.eye(m)
         vh[...] = np.eye(n)
@@ -102,10 +104,10 @@ def svd(str op not None, cnp.ndarray a not None, bint vectors, bint full):
         b.f = routine(GESDD, kind)
         b.job = (c"A" if full else c"S") if vectors else c"N"
         b.m, b.n, b.k = (n, m, k) if rows else (m, n, k)
-        operand(&b, 0, x, 2)
         operand(&b, 1, s, 1)
-        operand(&b, 2, vh if rows else u, 2)
-        operand(&b, 3, u if rows else vh, 2)
+        if vectors:
+            operand(&b, 2, vh if rows else u, 2)
+            operand(&b, 3, u if rows else vh, 2)
         svd_workspace(&b, op, least, least_real)
         launch(&b, svd_range)
         checked(&b, op, a, "no convergence", "")
@@ -125,8 +127,12 @@ cdef void one_eigh(Batch *b, char *a, char *w, char *work, int lwork, int lrwork
 
 cdef void eigh_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t k
+    cdef char *a
     for k in range(first, last):
-        one_eigh(b, b.x[0] + k * b.step[0], b.x[1] + k * b.step[1], work, b.lwork, b.lrwork, b.liwork, b.info + k)
+        a = item(b, work, k)
+        if a == NULL:
+            continue
+        one_eigh(b, a, b.x[1] + k * b.step[1], work, b.lwork, b.lrwork, b.liwork, b.info + k)
 
 
 cdef (double, double) eigh_least(int kind, double n, bint vectors) noexcept:
@@ -156,16 +162,15 @@ def eigh(str op not None, cnp.ndarray a not None, bint vectors):
     cdef cnp.ndarray x, w
     least, least_real = eigh_least(kind, n, vectors)
     workspace(op, max(least, least_real))
-    x = finite_copy(op, a, rows)
-    self_adjoint(op, x)
+    start(&b, a)
+    x = take(&b, a, rows, vectors)
     w = fresh_vectors(a, real_type(kind), n)
-    start(&b, x)
     if n and b.count:
         b.f = routine(SYEVD, kind)
         b.job = c"V" if vectors else c"N"
         b.uplo = c"U" if rows else c"L"
         b.n = n
-        operand(&b, 0, x, 2)
+        b.hermitian = True
         operand(&b, 1, w, 1)
         eigh_workspace(&b, op, least, least_real)
         launch(&b, eigh_range)
@@ -217,7 +222,9 @@ cdef void eig_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noe
     cdef char *parts = work + b.at[1]
     cdef char *pairs = work + b.at[2]
     for k in range(first, last):
-        a, w, v = b.x[0] + k * b.step[0], b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
+        a, w, v = item(b, work, k), b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
+        if a == NULL:
+            continue
         if b.kind & 2:
             one_eig(b, a, w, NULL, v, work, b.lwork, b.info + k)
             continue
@@ -247,19 +254,19 @@ def eig(str op not None, cnp.ndarray a not None, bint vectors):
     cdef Batch b
     cdef bint rows = not vectors and row_major(a)
     cdef int axes = cnp.PyArray_NDIM(a), kind = kind_of(a), n = cnp.PyArray_DIM(a, axes - 1)
-    cdef cnp.ndarray x, w, v
+    cdef cnp.ndarray w, v
     workspace(op, 4.0 * n)
-    x = finite_copy(op, a, rows)
+    start(&b, a)
+    _held = take(&b, a, rows, False)
     w = fresh_vectors(a, complex_type(kind), n)
-    v = fresh(a, complex_type(kind), n, n, False) if vectors else x
-    start(&b, x)
+    v = fresh(a, complex_type(kind), n, n, False) if vectors else None
     if n and b.count:
         b.f = routine(GEEV, kind)
         b.job = c"V" if vectors else c"N"
         b.n = n
-        operand(&b, 0, x, 2)
         operand(&b, 1, w, 1)
-        operand(&b, 2, v, 2)
+        if vectors:
+            operand(&b, 2, v, 2)
         eig_workspace(&b, op, vectors)
         launch(&b, eig_range)
         checked(&b, op, a, "no convergence", "")
