@@ -54,7 +54,7 @@ def extension(source: str, stamp: str) -> Extension:
     return Extension(
         ".".join(Path(source.removeprefix("backends/")).with_suffix("").parts),
         [source],
-        include_dirs=[".", "tenferro/_core", numpy.get_include()],
+        include_dirs=[".", "tenferro/_core", "tenferro/_kernels", numpy.get_include()],
         define_macros=MACROS + ([] if DEBUG else [("CYTHON_WITHOUT_ASSERTIONS", "1")]),
         extra_compile_args=level(source) + FLAGS,
         libraries=["m"],

@@ -13,4 +13,5 @@ cdef class ExecutionEngine:
 
     cdef int register(self, int op, kernel_t fn, int abi) except -1
 
+cdef int missing(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1
 cdef kernel_t *kernel_table() except NULL

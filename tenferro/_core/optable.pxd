@@ -31,6 +31,8 @@ cpdef enum Op:
     # operations that bring their own rules
     CUSTOM, CUSTOM_OUTPUT
     LAZY
+    # what an engine may offer: a pass over a group of the operations that its kernel ELEMENTWISE computes
+    FUSED, ELEMENTWISE
     N_OPS
 
 cdef enum:              # OpDef.flags

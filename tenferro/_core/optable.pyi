@@ -133,7 +133,9 @@ class Op(typing.Any):
     CUSTOM = 127
     CUSTOM_OUTPUT = 128
     LAZY = 129
-    N_OPS = 130
+    FUSED = 130
+    ELEMENTWISE = 131
+    N_OPS = 132
 
 DTYPES: tuple
 ROWS: tuple

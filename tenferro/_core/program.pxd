@@ -1,11 +1,18 @@
 """Derivatives as straight-line programs."""
 
 from .abi cimport *
-from .eager cimport EagerTensor, Watcher
+from .eager cimport EagerTensor
 from .node cimport Node
 from .optable cimport OpDef
 from .state cimport EagerRuntime
 from .sweep cimport Sweep
+
+cdef enum:
+    NONE = -1                   # the target is inactive
+    ZEROS = -2                  # no cotangent arrives
+    CUT = -2                    # an input that was not visited
+    MAX_GROUP_IN = 16
+    MAX_GROUP_OUT = 8
 
 ctypedef struct Expected:       # what a node of a fitting trace must be
     OpDef *op
@@ -35,6 +42,8 @@ ctypedef struct Step:
     Py_ssize_t offset           # of a view's data
     Params *params
     Meta *meta                  # of the result
+    int n_out                   # of a fused group: the number of its results, otherwise 0
+    int outs                    # where they start in the integers: pairs (register, dying register or -1)
 
 cdef class Program:
     cdef Expected *nodes
@@ -58,22 +67,20 @@ cdef class Program:
 
 
 cdef class Prepared:
-    """A program bound to the kernels of an engine."""
+    """A program bound to the kernels of an engine, neighbouring elementwise steps fused."""
     cdef readonly Program program
-    cdef kernel_t *kernels
+    cdef kernel_t *kernels      # one per step
     cdef kernel_t *table
+    cdef Step *steps            # the program's, or `fused`
+    cdef int *ints
+    cdef int n_steps
+    cdef Step *fused            # owned
+    cdef int *fused_ints
+    cdef Meta **metas           # per register; borrowed from the program, set if anything is fused
     cdef readonly Py_ssize_t nbytes
 
     cdef list run(self, Node **nodes, EagerRuntime rt, list seeds)
     cdef int execute(self, Value *regs, object engine) except -1
+    cdef int execute_group(self, int i, const Value *args, Value *regs, object engine) except -1
 
 cdef Prepared prepare(Program p, object engine)
-
-cdef class Tracer(Watcher):
-    cdef unsigned long thread
-    cdef list log               # (operation, inputs, output, parameters, whether it is a view)
-    cdef dict copies            # Ctx.copies of the sweep
-
-    cdef int end(self) except -1
-
-cdef Program build(Sweep s, list outputs, list targets, list seeds, list results, Tracer tracer, bint bounded)

@@ -15,9 +15,10 @@ from .engine cimport ExecutionEngine
 from .memory cimport *
 from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
 from .optable cimport Op, ops
-from .program cimport Prepared, Tracer, build, prepare
+from .program cimport Prepared, prepare
 from .state cimport engine_for, thread_state
 from .sweep cimport Sweep, backward, forward, held, lazy_hooks, reverse, start, zeros_of
+from .tracing cimport Tracer, build
 
 from libc.string cimport memcpy
 

@@ -1,0 +1,169 @@
+"""One pass over a group of elementwise operations, block by block.
+
+All operands are read and all results written once; what stays inside the group lives in a few blocks that fit the first-level
+cache. Inner loops are those of the single operations, so a group gives their bits. How a group is described stands in
+``tenferro/_core/fusion.pyx``.
+"""
+
+from tenferro._core.memory cimport *
+from .ufunc cimport Loop, NOGIL_SIZE, broadcast_strides, find_loop
+
+cdef enum:
+    MAX_STEPS = 60
+    MAX_EXTERNAL = 24           # inputs and results
+    SCRATCH = 1 << 15           # bytes of all slots
+    CACHED = 1 << 14            # bytes of one block of everything
+    SHORTEST = 64               # elements of a block
+    LONGEST = 1024
+
+ctypedef struct Instruction:
+    Loop *loop
+    int n                       # operands, the result included
+    int reg[4]
+    Py_ssize_t stride[4]        # along the inner axis
+
+ctypedef struct Pass:
+    int n_steps, n_external, rank
+    Py_ssize_t block
+    Py_ssize_t slot_bytes
+    Instruction steps[MAX_STEPS]
+    Py_ssize_t shape[64]
+    Py_ssize_t strides[MAX_EXTERNAL][64]
+    char *data[MAX_EXTERNAL]
+
+cdef int[13] ITEMSIZE = [1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16]
+
+
+cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcept nogil:
+    """Axes by descending stride of the results, merged where that is possible in all operands."""
+    cdef Py_ssize_t strides[64]
+    cdef int order[64]
+    cdef Meta *m = outs[0].meta
+    cdef int i, j, k, r = 0
+    cdef bint merge
+    for i in range(m.rank):
+        if m.dims[i] == 1:
+            continue
+        j = r
+        while j > 0 and m.dims[m.rank + order[j - 1]] < m.dims[m.rank + i]:
+            order[j] = order[j - 1]
+            j -= 1
+        order[j] = i
+        r += 1
+    for k in range(p.n_external):
+        broadcast_strides(ins[k].meta if k < n else outs[k - n].meta, m.rank, strides)
+        p.data[k] = ins[k].data if k < n else outs[k - n].data
+        for i in range(r):
+            p.strides[k][i] = strides[order[i]]
+    p.rank = 0
+    for i in range(r):
+        p.shape[i] = m.dims[order[i]]
+    for i in range(1, r):
+        j = p.rank
+        merge = True
+        for k in range(p.n_external):
+            if p.strides[k][j] != p.strides[k][i] * p.shape[i]:
+                merge = False
+        if merge:
+            p.shape[j] *= p.shape[i]
+        else:
+            j = p.rank = p.rank + 1
+            p.shape[j] = p.shape[i]
+        for k in range(p.n_external):
+            p.strides[k][j] = p.strides[k][i]
+    if r:
+        p.rank += 1
+
+
+cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params *params) except -1:
+    cdef const Py_ssize_t *code = &params.v[3]
+    cdef Py_ssize_t itemsizes[32]
+    cdef Instruction *s
+    cdef Py_ssize_t bytes_each = 0, largest = 1
+    cdef int i, k, r, n_slots = <int> params.v[1]
+    p.n_steps = <int> params.v[0]
+    p.n_external = n + <int> params.v[2]
+    plan_axes(p, ins, n, outs)
+    for k in range(p.n_external):
+        if p.rank and p.strides[k][p.rank - 1]:
+            bytes_each += ins[k].meta.itemsize if k < n else outs[k - n].meta.itemsize
+    for i in range(p.n_steps):
+        s = &p.steps[i]
+        s.loop = find_loop(<int> code[0], <int> code[1])
+        s.n = <int> code[2] + 1
+        for k in range(s.n):
+            r = s.reg[k] = <int> code[6 if k == s.n - 1 else 3 + k]
+            if r < p.n_external:
+                s.stride[k] = p.strides[r][p.rank - 1] if p.rank else 0
+                continue
+            if k == s.n - 1:
+                itemsizes[r - p.n_external] = ITEMSIZE[s.loop.result]
+                largest = max(largest, <Py_ssize_t> ITEMSIZE[s.loop.result])
+            s.stride[k] = itemsizes[r - p.n_external]
+        code += 7
+    bytes_each += n_slots * largest
+    p.block = min(<Py_ssize_t> LONGEST, max(<Py_ssize_t> SHORTEST, CACHED // max(<Py_ssize_t> 1, bytes_each) // 64 * 64))
+    p.slot_bytes = p.block * largest
+    return 0
+
+
+cdef void run_row(const Pass *p, char **base, char *scratch, Py_ssize_t length) noexcept nogil:
+    """All instructions on one stretch of the inner axis."""
+    cdef const Instruction *s
+    cdef char *at[MAX_EXTERNAL]
+    cdef char *args[4]
+    cdef Py_ssize_t m
+    cdef int i, k, r
+    for k in range(p.n_external):
+        at[k] = base[k]
+    while length > 0:
+        m = min(length, p.block)
+        for i in range(p.n_steps):
+            s = &p.steps[i]
+            for k in range(s.n):
+                r = s.reg[k]
+                args[k] = at[r] if r < p.n_external else scratch + (r - p.n_external) * p.slot_bytes
+            s.loop.fn(args, &m, s.stride, s.loop.data)
+        for k in range(p.n_external):
+            at[k] += m * p.strides[k][p.rank - 1]
+        length -= m
+
+
+cdef void run(const Pass *p) noexcept nogil:
+    cdef char memory[SCRATCH + 64]
+    cdef char *scratch = <char *> ((<size_t> memory + 63) & ~<size_t> 63)
+    cdef char *base[MAX_EXTERNAL]
+    cdef Py_ssize_t at[64]
+    cdef int i, k
+    for k in range(p.n_external):
+        base[k] = p.data[k]
+    for i in range(p.rank):
+        at[i] = 0
+    while True:
+        run_row(p, base, scratch, p.shape[p.rank - 1])
+        i = p.rank - 2
+        while i >= 0:
+            at[i] += 1
+            for k in range(p.n_external):
+                base[k] += p.strides[k][i]
+            if at[i] < p.shape[i]:
+                break
+            for k in range(p.n_external):
+                base[k] -= p.shape[i] * p.strides[k][i]
+            at[i] = 0
+            i -= 1
+        if i < 0:
+            return
+
+
+cdef int fused(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef Pass p
+    if out.meta.size == 0:
+        return 0
+    plan(&p, ins, n, out, params)
+    if out.meta.size < NOGIL_SIZE:
+        run(&p)
+    else:
+        with nogil:
+            run(&p)
+    return 0
