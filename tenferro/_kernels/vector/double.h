@@ -195,7 +195,7 @@ static inline double F(atanh)(double x) {
 
 /* ---- circular functions ---- */
 
-#define FAR 1e6     /* beyond it the pieces of pi/2 are too few, and the loops of sin, cos and tan call libm */
+#define FAR 1e6     /* beyond it the pieces of pi/2 are too few: see far.h */
 
 typedef struct { double hi, lo; uint64_t k; } F(angle);
 
@@ -245,11 +245,14 @@ static inline double F(cos)(double x) {
     return F(sine)(r);
 }
 
-static inline double F(tan)(double x) {
-    const F(angle) r = F(reduced)(x);
+static inline double F(tangent)(F(angle) r) {
     const double s = F(sin_near)(r), c = F(cos_near)(r);
     const uint64_t odd = -(r.k & 1);
-    const double y = F(pick)(odd, -c, s) / F(pick)(odd, s, c);
+    return F(pick)(odd, -c, s) / F(pick)(odd, s, c);
+}
+
+static inline double F(tan)(double x) {
+    const double y = F(tangent)(F(reduced)(x));
     return fabs(x) < 0x1p-27 ? x : y;
 }
 

@@ -2,6 +2,7 @@
 #include "double.h"
 #include "single.h"
 #include "narrow.h"
+#include "far.h"
 #include "loops.h"
 
 #define NEAR(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
