@@ -1,4 +1,4 @@
-"""Reductions of differences from a value per slice: variances and log-sum-exp; counting."""
+"""Reductions of differences from a value per slice: variances and log-sum-exp."""
 
 from tenferro._core.abi cimport *
 

@@ -11,4 +11,7 @@ cdef Py_ssize_t folded_count(const Meta *m, unsigned long long axes) noexcept no
 cdef int divide(Value *v, double count) except -1                   # v /= count
 cdef int maximum(const Value *x, Value *out, unsigned long long axes, bint keepdims, int op) except -1
 
+# Sums of abs(x - mean)**2, over div; the two parts of complex numbers separately, as parts of a complex result.
+cdef int deviations(const Value *x, Value *out, unsigned long long axes, bint keepdims, double div) except -1
+
 cdef int reduce(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1

@@ -1,6 +1,5 @@
-"""Reductions by NumPy's inner loops: ``out = loop(out, x)`` with an output stride of 0 along the folded axes.
-
-A loop that sees its output repeated sums pairwise, so sums are as accurate as NumPy's.
+"""Reductions: sums by loops of their own, others by inner loops ``out = loop(out, x)`` whose output stands still along the
+folded axes.
 """
 
 from libc.string cimport memcpy, memset
@@ -8,10 +7,32 @@ from libc.string cimport memcpy, memset
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .copy cimport copy
-from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop, strided_loop
+from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop, loop_t, strided_loop
+
+cdef extern from "folds.h":
+    ctypedef struct tf_folder:
+        void (*rows)(void *acc, Py_ssize_t plane, const char *x, Py_ssize_t sj, Py_ssize_t m, Py_ssize_t sn, Py_ssize_t n,
+                     const void *c) noexcept nogil
+        int (*finish)(void *acc, Py_ssize_t plane, Py_ssize_t m, char *out, Py_ssize_t so, double n, double mul, double div,
+                      void *c, int again) noexcept nogil
+    const tf_folder *tf_moments[13]
+    int tf_fold(const tf_folder *f, int rank, const Py_ssize_t *shape, const Py_ssize_t *xs, const Py_ssize_t *os,
+                const char *x, char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil
+    const tf_folder *tf_sums[13]
+
+cdef extern from "truths.h":
+    loop_t tf_any_loops[13]
+    loop_t tf_all_loops[13]
+    loop_t tf_count_loops[13]
 
 cdef enum:
     SHORT = 16          # an inner loop of fewer elements does not pay for its call
+
+ctypedef struct Lay:    # operands x, out, x
+    Py_ssize_t shape[64]
+    Py_ssize_t strides[3][64]
+    char *data[3]
+    Py_ssize_t repeats  # of every element along folded axes
 
 ctypedef struct Walk:   # operands out, x, other
     int rank
@@ -177,6 +198,140 @@ cdef int maximum(const Value *x, Value *out, unsigned long long axes, bint keepd
     """Fold by MAXIMUM or MINIMUM."""
     cdef Loop *loop = find_loop(op, x.meta.dtype)
     set_first(x, out, axes, keepdims)
+    return fold_once(loop, x, out, axes, keepdims)
+
+
+cdef int fold_once(Loop *loop, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    """A fold for which repeated elements make no difference."""
+    cdef Value once = x[0]
+    cdef Meta *m
+    cdef int i, rank = x.meta.rank
+    cdef unsigned long long repeats = 0
+    for i in range(rank):
+        if (axes >> i) & 1 and x.meta.dims[rank + i] == 0 and x.meta.dims[i] > 1:
+            repeats |= 1ULL << i
+    if repeats == 0 or x.meta.size == 0:
+        return fold_plain(loop, x, out, axes, keepdims)
+    m = meta_new(x.meta.dtype, rank)
+    memcpy(m.dims, x.meta.dims, 2 * rank * sizeof(Py_ssize_t))
+    for i in range(rank):
+        if (repeats >> i) & 1:
+            m.dims[i] = 1
+    once.meta = meta_finish(m)
+    try:
+        fold_plain(loop, &once, out, axes, keepdims)
+    finally:
+        meta_drop(m)
+    return 0
+
+
+# ---- sums ------------------------------------------------------------------------------------------------------------
+
+cdef int lay(Lay *w, const Value *x, const Value *out, unsigned long long axes, bint keepdims) noexcept nogil:
+    """Axes of a sum: folded ones have stride 0 in the result, and those along which x is repeated only count."""
+    cdef int i, j = 0, rank = x.meta.rank, m = out.meta.rank
+    w.repeats = 1
+    for i in range(rank):
+        w.shape[i] = x.meta.dims[i]
+        w.strides[0][i] = w.strides[2][i] = x.meta.dims[rank + i]
+        if (axes >> i) & 1:
+            w.strides[1][i] = 0
+            j += keepdims
+            if w.strides[0][i] == 0:
+                w.repeats *= w.shape[i]
+                w.shape[i] = 1
+        else:
+            w.strides[1][i] = out.meta.dims[m + j]
+            if w.strides[0][i] == 0:
+                w.shape[i] = 1
+            j += 1
+    w.data[0] = w.data[2] = x.data
+    w.data[1] = out.data
+    return coalesce(3, rank, w.shape, w.data, w.strides)
+
+
+cdef int fold_blocks(const tf_folder *f, const Value *x, const Value *out, unsigned long long axes, bint keepdims,
+                     bint mean, double div) noexcept nogil:
+    cdef Lay w
+    cdef int rank = lay(&w, x, out, axes, keepdims)
+    cdef Py_ssize_t parts = 2 if is_complex(x.meta.dtype) else 1
+    cdef Py_ssize_t half = x.meta.itemsize // 2
+    if mean:                            # repetitions cancel
+        return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, 1, div / w.repeats)
+    return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, <double> w.repeats, div)
+
+
+cdef int repeat(const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    """Where x is repeated along axes that stay, copy the results that were computed once."""
+    cdef Value once
+    cdef Meta *m
+    cdef int i, j = 0, rank = x.meta.rank
+    cdef bint wanted = False
+    for i in range(rank):
+        if not (axes >> i) & 1 and x.meta.dims[i] > 1 and x.meta.dims[rank + i] == 0:
+            wanted = True
+    if not wanted:
+        return 0
+    m = meta_new(out.meta.dtype, out.meta.rank)
+    memcpy(m.dims, out.meta.dims, 2 * m.rank * sizeof(Py_ssize_t))
+    for i in range(rank):
+        if (axes >> i) & 1:
+            j += keepdims
+        else:
+            if x.meta.dims[rank + i] == 0:
+                m.dims[m.rank + j] = 0
+            j += 1
+    once.meta = meta_finish(m)
+    once.buf = out.buf
+    once.data = out.data
+    try:
+        copy(NULL, Op.COPY, &once, 1, out, NULL)
+    finally:
+        meta_drop(m)
+    return 0
+
+
+cdef int fold_with(const tf_folder *f, const Value *x, Value *out, unsigned long long axes, bint keepdims, bint mean,
+                   double div) except -1:
+    """Blocked, pairwise folds; `mean` says that repeated elements cancel against the divisor."""
+    cdef int error
+    if out.meta.size == 0:
+        return 0
+    if x.meta.size < NOGIL_SIZE:
+        error = fold_blocks(f, x, out, axes, keepdims, mean, div)
+    else:
+        with nogil:
+            error = fold_blocks(f, x, out, axes, keepdims, mean, div)
+    if error:
+        raise MemoryError
+    return repeat(x, out, axes, keepdims)
+
+
+cdef int deviations(const Value *x, Value *out, unsigned long long axes, bint keepdims, double div) except -1:
+    return fold_with(tf_moments[x.meta.dtype], x, out, axes, keepdims, False, div)
+
+
+cdef int add_up(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    """Sum or mean."""
+    cdef bint mean = op == Op.REDUCE_MEAN
+    cdef double count = <double> folded_count(x.meta, axes) if mean else 1
+    cdef int dtype = out.meta.dtype
+    cdef const tf_folder *f = tf_sums[x.meta.dtype]
+    if x.meta.size == 0:
+        memset(out.data, 0, out.meta.size * out.meta.itemsize)
+        return divide(out, count) if mean else 0
+    if dtype == D_BOOL or (dtype < D_F32 and out.meta.itemsize < 8):
+        memset(out.data, 0, out.meta.size * out.meta.itemsize)
+        return fold_plain(find_loop(Op.ADD, dtype), x, out, axes, keepdims)
+    if out.meta.size == 1 and x.meta.flags & DENSE and not is_complex(dtype) and x.meta.size < NOGIL_SIZE:
+        f.rows(out.data, 0, x.data, 0, 1, x.meta.itemsize, x.meta.size, NULL)
+        if mean:
+            f.finish(out.data, 0, 1, out.data, 0, count, 1, count, NULL, 1)
+        return 0
+    return fold_with(f, x, out, axes, keepdims, mean, count)
+
+
+cdef int fold_plain(Loop *loop, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     if x.meta.size < NOGIL_SIZE:
         fold(loop, x, out, out, axes, keepdims)
     else:
@@ -185,28 +340,29 @@ cdef int maximum(const Value *x, Value *out, unsigned long long axes, bint keepd
     return 0
 
 
+cdef int truth(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    """ANY, ALL and COUNT_NONZERO of any dtype."""
+    cdef Loop loop
+    loop.data = NULL
+    loop.fn = tf_count_loops[x.meta.dtype]
+    if op == Op.COUNT_NONZERO:
+        memset(out.data, 0, out.meta.size * out.meta.itemsize)
+        return fold_plain(&loop, x, out, axes, keepdims)
+    loop.fn = tf_all_loops[x.meta.dtype] if op == Op.ALL else tf_any_loops[x.meta.dtype]
+    memset(out.data, op == Op.ALL, out.meta.size)
+    return fold_once(&loop, x, out, axes, keepdims)
+
+
 cdef int reduce(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef unsigned long long axes = <unsigned long long> params.v[0]
     cdef bint keepdims = params.v[1]
-    cdef Loop *loop
+    if op == Op.REDUCE_SUM or op == Op.REDUCE_MEAN:
+        return add_up(op, ins, out, axes, keepdims)
     if op == Op.REDUCE_MAX:
         return maximum(ins, out, axes, keepdims, Op.MAXIMUM)
     if op == Op.REDUCE_MIN:
         return maximum(ins, out, axes, keepdims, Op.MINIMUM)
     if op == Op.REDUCE_PROD:
-        loop = find_loop(Op.MUL, out.meta.dtype)
         set_ones(out)
-    elif op == Op.ALL:
-        loop = find_loop(Op.LOGICAL_AND, D_BOOL)
-        set_ones(out)
-    else:
-        loop = find_loop(Op.LOGICAL_OR if op == Op.ANY else Op.ADD, out.meta.dtype)
-        memset(out.data, 0, out.meta.size * out.meta.itemsize)
-    if ins.meta.size < NOGIL_SIZE:
-        fold(loop, ins, out, out, axes, keepdims)
-    else:
-        with nogil:
-            fold(loop, ins, out, out, axes, keepdims)
-    if op == Op.REDUCE_MEAN:
-        divide(out, <double> folded_count(ins.meta, axes))
-    return 0
+        return fold_plain(find_loop(Op.MUL, out.meta.dtype), ins, out, axes, keepdims)
+    return truth(op, ins, out, axes, keepdims)

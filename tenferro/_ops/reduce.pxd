@@ -7,6 +7,7 @@ cdef EagerTensor reduced(int op, EagerTensor x, unsigned long long axes, bint ke
 # REDUCE_SUM or REDUCE_PROD, as the user's call.
 cdef EagerTensor reduce_op(int op, EagerTensor x, object axis, bint keepdims)
 cdef EagerTensor sum_axes(EagerTensor x, unsigned long long axes, bint keepdims)
+cdef EagerTensor truths(int op, EagerTensor x, unsigned long long axes, bint keepdims, int dtype)
 cdef EagerTensor sum_to(EagerTensor x, const Meta *m)       # the adjoint of broadcasting to x's shape
 cdef EagerTensor unreduce(EagerTensor x, const Meta *m, unsigned long long axes, bint keepdims)   # x repeated, a view
 cdef Py_ssize_t count_along(const Meta *m, unsigned long long axes) noexcept

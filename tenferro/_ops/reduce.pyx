@@ -1,6 +1,6 @@
 """Reductions along any axes."""
 
-from tenferro._core.eager cimport as_eager, cast, computed_in, emit1, emit_view
+from tenferro._core.eager cimport alias, as_eager, cast, emit1, emit_view
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op, dtype_code, dtype_object, op_name
 from .basic cimport mul_s
@@ -102,6 +102,11 @@ cdef EagerTensor sum_axes(EagerTensor x, unsigned long long axes, bint keepdims)
     return emit_reduced(Op.REDUCE_SUM, x, axes, keepdims, x.v.meta.dtype, 0)
 
 
+cdef EagerTensor truths(int op, EagerTensor x, unsigned long long axes, bint keepdims, int dtype):
+    """ANY, ALL or COUNT_NONZERO, untracked."""
+    return emit_reduced(op, alias(x, NULL) if x.node != NULL else x, axes, keepdims, dtype, 0)
+
+
 cdef EagerTensor sum_to(EagerTensor x, const Meta *m):
     cdef int lead = x.v.meta.rank - m.rank, i
     cdef unsigned long long axes = 0
@@ -147,8 +152,11 @@ cdef EagerTensor total(int op, object a, object axis, object keepdims, object dt
     cdef EagerTensor x = as_eager(a)
     cdef unsigned long long axes = axis_mask(x, axis)
     cdef bint keep = flag(keepdims)
-    x = cast(x, sum_dtype(x.v.meta.dtype) if dtype is None else dtype_code(dtype))
-    if x.v.meta.dtype == D_BOOL:
+    cdef int out = sum_dtype(x.v.meta.dtype) if dtype is None else dtype_code(dtype)
+    if op == Op.REDUCE_SUM and x.v.meta.dtype < D_F32 and out == sum_dtype(x.v.meta.dtype):
+        return emit_reduced(op, x, axes, keep, out, 0)
+    x = cast(x, out)
+    if out == D_BOOL:
         op = Op.ANY if op == Op.REDUCE_SUM else Op.ALL
     return emit_reduced(op, x, axes, keep, x.v.meta.dtype, 0)
 
@@ -167,7 +175,7 @@ cdef EagerTensor extreme(int op, object a, object axis, object keepdims):
 cdef EagerTensor truth(int op, object a, object axis, object keepdims, int dtype):
     cdef EagerTensor x = as_eager(a)
     cdef unsigned long long axes = axis_mask(x, axis)
-    return emit_reduced(op, computed_in(x, D_BOOL), axes, flag(keepdims), dtype, 0)
+    return truths(op, x, axes, flag(keepdims), dtype)
 
 
 cdef EagerTensor spread(int op, object a, object axis, object keepdims, object correction):

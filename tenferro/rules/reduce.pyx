@@ -5,7 +5,7 @@ from tenferro._core.eager cimport EagerTensor as T, alias, cast, scalar_like
 from tenferro._core.optable cimport *
 from tenferro._core.rule cimport Ctx, rule
 from tenferro._ops.basic cimport *
-from tenferro._ops.reduce cimport count_along, reduced, sum_axes, unreduce
+from tenferro._ops.reduce cimport count_along, reduced, sum_axes, truths, unreduce
 from tenferro._ops.scan cimport cumulate, shift
 
 ctypedef unsigned long long axes_t
@@ -75,16 +75,21 @@ cdef T prod_dx(Ctx c, T t):
 # ---- extremes --------------------------------------------------------------------------------------------------------
 
 cdef T winners(Ctx c):
-    """Weights that share a unit equally among the elements that equal the result; constants. NaN wins where it is."""
-    cdef T x = alias(c.arg(0), NULL), best = alias(c.out(), NULL), w
-    w = cast(logical_or(equal(x, unreduced(c, best)), isnan(x)), best.v.meta.dtype)
-    return div(w, sum_axes(w, axes_of(c), True))
+    """Which elements equal the result; NaN wins where it is."""
+    cdef T x = alias(c.arg(0), NULL)
+    return logical_or(equal(x, unreduced(c, alias(c.out(), NULL))), isnan(x))
+
+cdef T count(Ctx c, T w, T like, bint keepdims):
+    """Among how many winners a unit is shared equally."""
+    return cast(truths(Op.COUNT_NONZERO, w, axes_of(c), keepdims, D_I64), like.v.meta.dtype)
 
 cdef T extreme_x(Ctx c, T g):
-    return mul(unreduced(c, g), winners(c))
+    cdef T w = winners(c)
+    return where(w, unreduced(c, div(g, count(c, w, g, c.params()[1]))), scalar_like(g, 0))
 
 cdef T extreme_dx(Ctx c, T t):
-    return summed(c, mul(t, winners(c)))
+    cdef T w = winners(c)
+    return div(summed(c, where(w, t, scalar_like(t, 0))), count(c, w, t, c.params()[1]))
 
 
 # ---- moments ---------------------------------------------------------------------------------------------------------
