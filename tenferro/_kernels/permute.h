@@ -238,7 +238,7 @@ static void tf_tiles(const tf_layout *c, tf_side *i, tf_side *j, const char *tak
 
 static void tf_rows(const tf_layout *c) {
     tf_outer o;
-    const tf_row_t move = tf_row_of(c->item);
+    const tf_strided_t move = tf_strided_of(c->item);
     const int last = c->rank - 1;
     const ptrdiff_t n = c->n[last], s = c->s[last], d = c->d[last];
     const int run = s == c->item && d == c->item, stream = run && tf_bytes(c) >= TF_STREAM_ROWS;

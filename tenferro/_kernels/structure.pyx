@@ -5,6 +5,20 @@ from libc.string cimport memset
 from tenferro._core.memory cimport meta_drop, meta_finish, meta_new
 from tenferro._core.optable cimport Op
 from .copy cimport cast, copy
+from .ufunc cimport NOGIL_SIZE
+
+cdef extern from "window.h":
+    ctypedef struct Window "tf_window":
+        int rank, item
+        Py_ssize_t n[64]
+        Py_ssize_t d[64]
+        Py_ssize_t start[64]
+        Py_ssize_t step[64]
+        Py_ssize_t count[64]
+        Py_ssize_t s[64]
+        const char *src
+        const char *background
+    void tf_embed(Window *w, char *dst) noexcept nogil
 
 
 cdef int fill(const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
@@ -48,11 +62,52 @@ cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *o
     return 0
 
 
+cdef void begin(Window *w, const Value *src, const Value *out) noexcept:
+    """A window of one element; its axes are to be filled in."""
+    cdef int k, r = out.meta.rank
+    w.rank = r
+    w.item = out.meta.itemsize
+    w.src = src.data
+    w.background = NULL
+    for k in range(r):
+        w.n[k] = out.meta.dims[k]
+        w.d[k] = out.meta.dims[r + k]
+        w.start[k] = 0
+        w.step[k] = 1
+        w.count[k] = 1
+        w.s[k] = 0
+
+
+cdef void embed(Window *w, Value *out) noexcept:
+    if out.meta.size < NOGIL_SIZE:
+        tf_embed(w, out.data)
+    else:
+        with nogil:
+            tf_embed(w, out.data)
+
+
 cdef int unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
-    cdef Meta *w = meta_new(out.meta.dtype, <int> params.v[1])
-    cdef Py_ssize_t offset = window(params.v, out.meta, w)
-    clear(out)
-    return fill(&ins[0], out, w, offset)
+    cdef const Py_ssize_t *axes = params.v + 2
+    cdef Py_ssize_t r = params.v[0], q = params.v[1], k, j
+    cdef Window w
+    if out.meta.size == 0:
+        return 0
+    if ins[0].meta.size == 0:
+        clear(out)
+        return 0
+    begin(&w, &ins[0], out)
+    for k in range(r):
+        w.start[k] = axes[3 * k]
+        w.step[k] = axes[3 * k + 1]
+        w.count[k] = axes[3 * k + 2]
+        if w.step[k] == 0:
+            w.step[k] = 1
+    for j in range(q):
+        k = axes[3 * r + j]
+        if k >= 0:
+            w.s[k] = ins[0].meta.dims[q + j]
+    embed(&w, out)
+    return 0
 
 
 cdef Py_ssize_t start_at(const Value *starts, int i, Py_ssize_t limit) noexcept:
@@ -89,31 +144,47 @@ cdef int dynamic_slice(PyObject *engine, int op, const Value *ins, int n, Value 
 
 
 cdef int dynamic_unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
-    cdef Py_ssize_t offset
-    cdef Meta *w
-    clear(out)
-    if ins[0].meta.size == 0:
+    cdef int k, r = out.meta.rank
+    cdef Window w
+    if out.meta.size == 0:
         return 0
-    w = window_at(&ins[1], out.meta, ins[0].meta.dims, &offset)
-    return fill(&ins[0], out, w, offset)
+    if ins[0].meta.size == 0:
+        clear(out)
+        return 0
+    begin(&w, &ins[0], out)
+    for k in range(r):
+        w.count[k] = ins[0].meta.dims[k]
+        w.s[k] = ins[0].meta.dims[r + k]
+        w.start[k] = start_at(&ins[1], k, w.n[k] - w.count[k])
+    embed(&w, out)
+    return 0
 
 
 cdef int pad(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """Parameters: the widths before and after, axis by axis."""
-    cdef int i, r = out.meta.rank
-    cdef Py_ssize_t offset = 0
-    cdef Meta *w
+    cdef int k, r = out.meta.rank
+    cdef Window w
+    cdef Value value
+    cdef double cell[2]
     if out.meta.size == 0:
         return 0
-    cast(NULL, Op.CAST, &ins[1], 1, out, NULL)
     if ins[0].meta.size == 0:
-        return 0
-    w = meta_new(out.meta.dtype, r)
-    for i in range(r):
-        w.dims[i] = ins[0].meta.dims[i]
-        w.dims[r + i] = out.meta.dims[r + i]
-        offset += params.v[2 * i] * out.meta.dims[r + i]
-    return fill(&ins[0], out, w, offset)
+        return cast(NULL, Op.CAST, &ins[1], 1, out, NULL)
+    value.meta = meta_finish(meta_new(out.meta.dtype, 0))
+    value.buf = NULL
+    value.data = <char *> cell
+    try:
+        cast(NULL, Op.CAST, &ins[1], 1, &value, NULL)
+    finally:
+        meta_drop(value.meta)
+    begin(&w, &ins[0], out)
+    for k in range(r):
+        w.count[k] = ins[0].meta.dims[k]
+        w.s[k] = ins[0].meta.dims[r + k]
+        w.start[k] = params.v[2 * k]
+    w.background = <char *> cell
+    embed(&w, out)
+    return 0
 
 
 cdef inline void line_of(const Meta *m, int axis, Meta *w) noexcept:

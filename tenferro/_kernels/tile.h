@@ -180,7 +180,7 @@ TF_MOVES(16)
 
 /* n elements, whose distances in the source and in the destination are constant. */
 #define TF_STRIDED(B)                                                                                          \
-    static void tf_row_##B(ptrdiff_t n, const char *src, ptrdiff_t s, char *dst, ptrdiff_t d) {            \
+    static void tf_strided_##B(ptrdiff_t n, const char *src, ptrdiff_t s, char *dst, ptrdiff_t d) {            \
         if (d == B && s == 2 * B)                                                                          \
             for (ptrdiff_t i = 0; i < n; i++)                                                              \
                 ((tf_u##B *)dst)[i] = ((const tf_u##B *)src)[2 * i];                                       \
@@ -202,7 +202,7 @@ TF_STRIDED(4)
 TF_STRIDED(8)
 TF_STRIDED(16)
 
-typedef void (*tf_row_t)(ptrdiff_t n, const char *src, ptrdiff_t s, char *dst, ptrdiff_t d);
+typedef void (*tf_strided_t)(ptrdiff_t n, const char *src, ptrdiff_t s, char *dst, ptrdiff_t d);
 
 static inline tf_tile_t tf_tile_of(int item) {
     switch (item) {
@@ -214,13 +214,13 @@ static inline tf_tile_t tf_tile_of(int item) {
     }
 }
 
-static inline tf_row_t tf_row_of(int item) {
+static inline tf_strided_t tf_strided_of(int item) {
     switch (item) {
-    case 1: return tf_row_1;
-    case 2: return tf_row_2;
-    case 4: return tf_row_4;
-    case 8: return tf_row_8;
-    default: return tf_row_16;
+    case 1: return tf_strided_1;
+    case 2: return tf_strided_2;
+    case 4: return tf_strided_4;
+    case 8: return tf_strided_8;
+    default: return tf_strided_16;
     }
 }
 

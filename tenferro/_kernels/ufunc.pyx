@@ -22,6 +22,10 @@ cdef extern from "numpy/ufuncobject.h":
         void **data
         loop_t *functions
 
+cdef extern from "slabs.h":
+    bint tf_run_slabs(loop_t fn, void *fn_data, int n_ops, const int *items, int rank, const Py_ssize_t *shape, char **data,
+                      Py_ssize_t (*strides)[64]) noexcept nogil
+
 cdef extern from *:
     """
     static int tf_import_ufunc(void);
@@ -183,14 +187,17 @@ cdef int general(Loop *loop, const Value *ins, int n, Value *out) noexcept nogil
     cdef Py_ssize_t shape[64]
     cdef Py_ssize_t strides[8][64]
     cdef char *data[8]
+    cdef int items[8]
     cdef int k, rank = out.meta.rank
     for k in range(rank):
         shape[k] = out.meta.dims[k]
     for k in range(n + 1):
         broadcast_strides(ins[k].meta if k < n else out.meta, rank, strides[k])
         data[k] = ins[k].data if k < n else out.data
+        items[k] = ins[k].meta.itemsize if k < n else out.meta.itemsize
     rank = coalesce(n + 1, rank, shape, data, strides)
-    strided_loop(loop, n + 1, rank, shape, data, strides)
+    if not tf_run_slabs(loop.fn, loop.data, n + 1, items, rank, shape, data, strides):
+        strided_loop(loop, n + 1, rank, shape, data, strides)
     return 0
 
 
