@@ -6,6 +6,7 @@ Gaps that are within rounding of zero, relative to the largest value, are broade
 import tenferro as tfr
 
 from ..errors import UnsupportedAdRuleError
+from . import gauge
 from .common import adj, call, cols, diag, diag_matrix, eps, herm, mm, plus, reciprocal, rows, scale_of, skew
 from .solving import factored, lu_solve
 
@@ -24,6 +25,7 @@ def eigh_vjp(g, out, a):
     gw, gv = g
     if gv is None:
         return herm(mm(v * cols(gw), adj(v)))
+    gauge.check("eigh", (v, gv))
     core = gaps(w, a) * mm(adj(v), gv)
     return herm(mm(v, core if gw is None else core + diag_matrix(gw), adj(v)))
 
@@ -62,6 +64,7 @@ def svd_vjp(g, out, a):
     if gu is None and gvh is None:
         return mm(u * cols(gs), adj(v))
     gv = None if gvh is None else adj(gvh)
+    gauge.check("svd", (u, gu), (v, gv))
     ku = None if gu is None else skew(mm(adj(u), gu))
     kv = None if gv is None else skew(mm(adj(v), gv))
     core = gaps(s, a) * plus(ku, kv) + sums(s, a) * plus(ku, None if kv is None else -kv)
