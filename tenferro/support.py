@@ -12,7 +12,7 @@ import numpy as np
 from . import fft, linalg
 from ._core.eager import EagerTensor
 from ._core.rule import table
-from ._core.state import EagerRuntime, default_engine, session
+from ._core.state import EagerRuntime, default_engine
 from .errors import DTypeMismatchError, TenferroError
 from .operations import FAMILIES, PUBLIC
 from .testing.samples import samples
@@ -149,8 +149,9 @@ def _nodes(tensors):
 class _Trial:
     """A sample that ran with tracked arguments: what was traced, and what is missing for derivatives."""
 
-    def __init__(self, f, sample, rules, rt=None):
-        self.rt = rt or EagerRuntime()
+    def __init__(self, f, sample, rules, session=None):
+        self.session = session
+        self.rt = session.runtime if session else EagerRuntime()
         self.rules = rules
         self.xs = [self.leaf(a) for a in sample.arrays]
         with self.rt.profile() as seen:
@@ -166,7 +167,8 @@ class _Trial:
         self.zero = False
 
     def leaf(self, a):
-        return self.rt.variable_from(a)
+        """A tracked tensor in the memory of the session's engine."""
+        return self.rt.variable_from(self.session.constant_from_host(a) if self.session else a)
 
     def differentiate(self):
         """Apply the rules and look at what they trace."""
@@ -239,15 +241,15 @@ def _kind(done, failed, other):
 
 def _runs(name, f, engine, dtype, rules):
     """State and reason of one engine."""
-    given = samples(name, dtype)
-    trials = []
+    ran, given = 0, samples(name, dtype)
     try:
-        with session(engine) as s:
-            trials = [_Trial(f, sample.prepared(), rules, s.runtime) for sample in given]
-            for trial in trials:
+        with EagerRuntime().session(engine) as s:
+            for sample in given:
+                trial = _Trial(f, sample.prepared(), rules, s)
+                ran += 1
                 trial.differentiate()
     except TenferroError as error:
-        return PARTIAL if trials else UNSUPPORTED, _said(error)
+        return PARTIAL if ran else UNSUPPORTED, _said(error)
     return (SUPPORTED, None) if given else (UNSUPPORTED, _NO_SAMPLE)
 
 

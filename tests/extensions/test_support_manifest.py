@@ -339,3 +339,14 @@ def test_an_operation_of_complex_numbers_that_returns_constants(monkeypatch):
 
     row = row_of(f, lambda d: d(2), monkeypatch=monkeypatch)
     assert (row.vjp, row.real, row.complex) == ("supported", "supported", "partial")
+
+
+def test_an_engine_that_computes_but_cannot_differentiate(monkeypatch):
+    def vjp(g, out, x):
+        raise errors.UnsupportedError("no kernel for the derivative", op="double", engine="cpu")
+
+    module = Module(vjp=vjp)
+    monkeypatch.setattr(support, "modules", lambda: [module])
+    monkeypatch.setitem(table.SAMPLES, "another", [lambda d: table.given(d(2))])
+    found = support._runs("another", module, tfr.default_engine(), "float64", support._Rules())
+    assert found == ("partial", "UnsupportedError: no kernel for the derivative")
