@@ -131,7 +131,7 @@ class _Rules:
                        if source is not None and not self.of(node.op, i)[mode]})
 
     def of(self, op, i):
-        return self.extension.get(op) or self.primitive.get((op, i)) or self.primitive.get((op, 7), (True, True))
+        return self.extension.get(op) or self.primitive.get((op, i)) or self.primitive.get((op, 7), (False, False))
 
 
 def _flat(outputs):
