@@ -41,6 +41,12 @@ static inline double F(pick)(uint64_t mask, double a, double b) {
     return F(from_bits)((F(bits)(a) & mask) | (F(bits)(b) & ~mask));
 }
 
+/* In the form of the processors' minimum and maximum, which let NaN pass here */
+static inline double F(clamp)(double x, double low, double high) {
+    x = high < x ? high : x;
+    return low > x ? low : x;
+}
+
 /* ---- exponentials ---- */
 
 /* (exp(r) - 1 - r) / r**2 for |r| <= log(2) / 2; 2**-60 of r */
@@ -63,26 +69,26 @@ static inline double F(exp_reduced)(double x, double *k) {
 
 /* (1 + p) 2**k with one rounding where the result is subnormal */
 static inline double F(scaled)(double p, double k) {
-    const double n = k - MAGIC, half = 0.5 * n + MAGIC;
+    const double n = k - MAGIC, half = MA(0.5, n, MAGIC);
     return (1 + p) * F(pow2)(half) * F(pow2)((n - (half - MAGIC)) + MAGIC);
 }
 
 static inline double F(exp)(double x) {
     double k;
-    x = x < -1000 ? -1000 : x > 1000 ? 1000 : x;
+    x = F(clamp)(x, -1000, 1000);
     const double p = F(exp_reduced)(x, &k);
     return F(scaled)(p, k);
 }
 
 static inline double F(exp2)(double x) {
-    x = x < -2000 ? -2000 : x > 2000 ? 2000 : x;
+    x = F(clamp)(x, -2000, 2000);
     const double k = x + MAGIC, r = (x - (k - MAGIC)) * LN2;
     return F(scaled)(MA(r * r, F(exp_poly)(r), r), k);
 }
 
 static inline double F(expm1)(double x) {
     double k;
-    const double a = x < -60 ? -60 : x > 710 ? 710 : x;
+    const double a = F(clamp)(x, -60, 710);
     const double p = F(exp_reduced)(a, &k), s = F(pow2)(k - 1);
     const double y = 2 * MA(s, p, s - 0.5);
     return fabs(x) < 0x1p-54 ? x : y;
@@ -90,14 +96,14 @@ static inline double F(expm1)(double x) {
 
 static inline double F(cosh)(double x) {
     double k;
-    const double a = fabs(x) > 710.7 ? 710.7 : fabs(x);
+    const double a = 710.7 < fabs(x) ? 710.7 : fabs(x);
     const double p = F(exp_reduced)(a, &k), quarter = F(pow2)(k - 2) * (1 + p);
     return 2 * quarter + 0.125 / quarter;
 }
 
 static inline double F(sinh)(double x) {
     double k;
-    const double a = fabs(x) > 710.7 ? 710.7 : fabs(x);
+    const double a = 710.7 < fabs(x) ? 710.7 : fabs(x);
     const double p = F(exp_reduced)(a, &k), s = F(pow2)(k - 2);
     const double t = 4 * MA(s, p, s - 0.25), y = 0.5 * (t + t / (t + 1));
     return a < 0x1p-27 ? x : copysign(a > 40 ? 2 * (s * (1 + p)) : y, x);
@@ -105,7 +111,7 @@ static inline double F(sinh)(double x) {
 
 static inline double F(tanh)(double x) {
     double k;
-    const double a = fabs(x) > 22 ? 22 : fabs(x);
+    const double a = 22 < fabs(x) ? 22 : fabs(x);
     const double p = F(exp_reduced)(2 * a, &k), s = F(pow2)(k);
     const double t = MA(s, p, s - 1);
     return copysign(t / (t + 2), x);
@@ -144,8 +150,7 @@ static inline double F(split)(double x, double *e) {
 /* What logarithms are outside the positive finite numbers */
 static inline double F(log_edges)(double x, double y) {
     y = x > DBL_MAX ? x : y;
-    y = x == 0 ? -HUGE_VAL : y;
-    return x >= 0 ? y : x < 0 ? F(from_bits)(0x7ff8000000000000ULL) : x;
+    return x > 0 ? y : x == 0 ? -HUGE_VAL : F(from_bits)(0x7ff8000000000000ULL);
 }
 
 static inline double F(log)(double x) {

@@ -23,6 +23,11 @@ static inline float F(pow2_f)(float k_plus_magic) {
     return F(from_bits_f)((F(bits_f)(k_plus_magic) << 23) + ONE_F);
 }
 
+static inline float F(clamp_f)(float x, float low, float high) {
+    x = high < x ? high : x;
+    return low > x ? low : x;
+}
+
 /* exp(r) - 1 where x = k log(2) + r; 2**-25 of r */
 static inline float F(exp_reduced_f)(float x, float *k) {
     *k = MF(x, 1.442695041f, MAGIC_F);
@@ -34,21 +39,21 @@ static inline float F(exp_reduced_f)(float x, float *k) {
 
 static inline float F(exp_single)(float x) {
     float k;
-    x = x < -120 ? -120 : x > 100 ? 100 : x;
-    const float p = F(exp_reduced_f)(x, &k), n = k - MAGIC_F, half = 0.5f * n + MAGIC_F;
+    x = F(clamp_f)(x, -120, 100);
+    const float p = F(exp_reduced_f)(x, &k), n = k - MAGIC_F, half = MF(0.5f, n, MAGIC_F);
     return (1 + p) * F(pow2_f)(half) * F(pow2_f)((n - (half - MAGIC_F)) + MAGIC_F);
 }
 
 static inline float F(expm1_single)(float x) {
     float k;
-    const float a = x < -30 ? -30 : x > 89 ? 89 : x;
+    const float a = F(clamp_f)(x, -30, 89);
     const float p = F(exp_reduced_f)(a, &k), s = F(pow2_f)(k - 1), y = 2 * MF(s, p, s - 0.5f);
     return fabsf(x) < 0x1p-25f ? x : y;
 }
 
 static inline float F(tanh_single)(float x) {
     float k;
-    const float a = fabsf(x) > 10 ? 10 : fabsf(x);
+    const float a = 10 < fabsf(x) ? 10 : fabsf(x);
     const float p = F(exp_reduced_f)(2 * a, &k), s = F(pow2_f)(k);
     const float t = MF(s, p, s - 1);
     return copysignf(t / (t + 2), x);
@@ -68,8 +73,7 @@ static inline float F(log_sum_f)(uint32_t shift, float off, float f, float c) {
 
 static inline float F(log_edges_f)(float x, float y) {
     y = x > FLT_MAX ? x : y;
-    y = x == 0 ? -HUGE_VALF : y;
-    return x >= 0 ? y : x < 0 ? F(from_bits_f)(0x7fc00000u) : x;
+    return x > 0 ? y : x == 0 ? -HUGE_VALF : F(from_bits_f)(0x7fc00000u);
 }
 
 static inline float F(log_single)(float x) {

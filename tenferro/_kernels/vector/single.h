@@ -10,13 +10,13 @@ static inline double F(short_exp_poly)(double r) {
 }
 
 static inline double F(short_exp)(double x) {
-    x = x < -700 ? -700 : x > 700 ? 700 : x;
+    x = F(clamp)(x, -700, 700);
     const double n = MA(x, LOG2E, MAGIC), r = MA(-(n - MAGIC), LN2, x);
     return MA(r * r, F(short_exp_poly)(r), r + 1) * F(pow2)(n);
 }
 
 static inline double F(short_expm1)(double x) {
-    x = x < -700 ? -700 : x > 700 ? 700 : x;
+    x = F(clamp)(x, -700, 700);
     const double n = MA(x, LOG2E, MAGIC), r = MA(-(n - MAGIC), LN2, x), s = F(pow2)(n);
     return MA(s, MA(r * r, F(short_exp_poly)(r), r), s - 1);
 }
@@ -40,7 +40,7 @@ static inline double F(short_log1p)(double x) {
 }
 
 static inline float F(exp2_single)(float v) {
-    const double x = v < -1000 ? -1000 : v > 1000 ? 1000 : v;
+    const double x = F(clamp)(v, -1000, 1000);
     const double n = x + MAGIC, r = (x - (n - MAGIC)) * LN2;
     return (float)(MA(r * r, F(short_exp_poly)(r), r + 1) * F(pow2)(n));
 }
