@@ -4,7 +4,7 @@ from libc.string cimport memset
 
 from tenferro._core.memory cimport meta_drop, meta_finish, meta_new
 from tenferro._core.optable cimport Op
-from .copy cimport cast, copy
+from .copy cimport cast, copy, strided_copy
 from .ufunc cimport NOGIL_SIZE
 
 cdef extern from "window.h":
@@ -19,6 +19,10 @@ cdef extern from "window.h":
         const char *src
         const char *background
     void tf_embed(Window *w, char *dst) noexcept nogil
+
+cdef enum:
+    PART_BYTES = 262144         # of a result that is written by several copies
+    JOINED_IN_PARTS = 64        # inputs up to which that is of use
 
 
 cdef int fill(const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
@@ -41,11 +45,50 @@ cdef inline void clear(Value *out) noexcept:
     memset(out.data, 0, out.meta.size * out.meta.itemsize)
 
 
-cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
-    """Parameters: the axis, whether it is new, the place of each input along it."""
-    cdef Py_ssize_t axis = params.v[0]
-    cdef const Py_ssize_t *at = params.v + 2
-    cdef int i, j, k, r = out.meta.rank, q = r - 1 if params.v[1] else r
+cdef void place(const Value *x, Value *out, int axis, bint stacked, Py_ssize_t at, int along, Py_ssize_t lo,
+                Py_ssize_t hi) noexcept nogil:
+    """Copy the part [lo, hi) of an input, along one axis of the result, to where it belongs."""
+    cdef Py_ssize_t shape[64]
+    cdef Py_ssize_t to[64]
+    cdef int j, k = 0, r = out.meta.rank, q = x.meta.rank
+    cdef const char *src = x.data
+    cdef char *dst = out.data + at * out.meta.dims[r + axis]
+    for j in range(r):
+        if stacked and j == axis:
+            continue
+        shape[k] = x.meta.dims[k]
+        to[k] = out.meta.dims[r + j]
+        if j == along:
+            shape[k] = hi - lo
+            src += lo * x.meta.dims[q + k]
+            dst += lo * to[k]
+        k += 1
+    strided_copy(out.meta.itemsize, k, shape, src, x.meta.dims + q, dst, to)
+
+
+cdef void join(const Value *ins, int n, Value *out, int axis, bint stacked, const Py_ssize_t *at) noexcept nogil:
+    """All inputs, part by part of the slowest axis, so that a line of the result is still near when the next input adds to it."""
+    cdef int i, along = axis, r = out.meta.rank
+    cdef Py_ssize_t lo = 0, hi, step, length = 1
+    for i in range(r):
+        if out.meta.dims[i] > 1 and out.meta.dims[r + i] > out.meta.dims[r + along]:
+            along = i
+    if along != axis:
+        length = out.meta.dims[along]
+    step = length
+    if along != axis and n <= JOINED_IN_PARTS:
+        step = min(length, max(1, PART_BYTES // out.meta.dims[r + along]))
+    while lo < length:
+        hi = min(length, lo + step)
+        for i in range(n):
+            if ins[i].meta.size:
+                place(&ins[i], out, axis, stacked, at[i], -1 if along == axis else along, lo, hi)
+        lo = hi
+
+
+cdef int join_casting(const Value *ins, int n, Value *out, int axis, bint stacked, const Py_ssize_t *at) except -1:
+    """As join, for inputs of other dtypes than the result's."""
+    cdef int i, j, k, r = out.meta.rank, q = r - 1 if stacked else r
     cdef Meta *w
     for i in range(n):
         if ins[i].meta.size == 0:
@@ -55,10 +98,24 @@ cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *o
         for j in range(r):
             if j == axis and q < r:
                 continue
-            w.dims[k] = at[i + 1] - at[i] if j == axis else out.meta.dims[j]
+            w.dims[k] = ins[i].meta.dims[k]
             w.dims[q + k] = out.meta.dims[r + j]
             k += 1
         fill(&ins[i], out, w, at[i] * out.meta.dims[r + axis])
+    return 0
+
+
+cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    """Parameters: the axis, whether it is new, the place of each input along it."""
+    cdef int axis = <int> params.v[0], i
+    for i in range(n):
+        if ins[i].meta.dtype != out.meta.dtype:
+            return join_casting(ins, n, out, axis, params.v[1], params.v + 2)
+    if out.meta.size < NOGIL_SIZE:
+        join(ins, n, out, axis, params.v[1], params.v + 2)
+    else:
+        with nogil:
+            join(ins, n, out, axis, params.v[1], params.v + 2)
     return 0
 
 

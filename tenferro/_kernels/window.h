@@ -7,7 +7,10 @@
 
 #include "permute.h"
 
-enum { TF_PART_BYTES = 256 << 10 };
+enum {
+    TF_PART_BYTES = 256 << 10,  /* what is made up at a time */
+    TF_CUT_BYTES = 8 << 10,     /* of the last axis, where the window is faster along the one before */
+};
 
 /* The window starts at element start[k] of axis k and takes every step[k]-th, count[k] of them; steps are not zero. */
 typedef struct {
@@ -87,65 +90,124 @@ static ptrdiff_t tf_within(const tf_window *w, int axis, ptrdiff_t from, ptrdiff
     return hi > lo ? hi - lo : 0;
 }
 
-/* One part: elements [from, to) of an axis and all of the later ones, at src + (first element inside) * s. */
-static void tf_fill_part(const tf_window *w, int axis, ptrdiff_t first, ptrdiff_t inside, ptrdiff_t from, const char *src,
+/* A piece of the whole: elements [from, to) of an axis, and of the last axis where that is cut too. */
+typedef struct {
+    ptrdiff_t from, to, first, inside;  /* first: of the window's elements in the piece; inside: how many there are */
+} tf_piece;
+
+static tf_piece tf_piece_of(const tf_window *w, int axis, ptrdiff_t from, ptrdiff_t length) {
+    tf_piece p = {from, from + length < w->n[axis] ? from + length : w->n[axis], 0, 0};
+    p.inside = tf_within(w, axis, p.from, p.to, &p.first);
+    return p;
+}
+
+static inline ptrdiff_t tf_offset(const tf_window *w, int axis, const tf_piece *p) {
+    return w->start[axis] + p->first * w->step[axis] - p->from;
+}
+
+/* Copy what is inside of the pieces; row is the distance of neighbours along the axis. */
+static void tf_fill_part(const tf_window *w, int axis, const tf_piece *p, const tf_piece *q, ptrdiff_t row, const char *src,
                          char *part) {
     ptrdiff_t n[TF_AXES], d[TF_AXES];
-    const int rank = w->rank - axis;
-    for (int k = axis; k < w->rank; k++) {
-        n[k - axis] = k == axis ? inside : w->count[k];
-        d[k - axis] = w->d[k] * w->step[k];
-        part += k == axis ? (w->start[k] + first * w->step[k] - from) * w->d[k] : w->start[k] * w->d[k];
+    const int last = w->rank - 1;
+    for (int k = axis; k <= last; k++) {
+        const tf_piece *piece = k == axis ? p : k == last ? q : NULL;
+        const ptrdiff_t dk = k == axis ? row : w->d[k];
+        n[k - axis] = piece ? piece->inside : w->count[k];
+        d[k - axis] = dk * w->step[k];
+        part += (piece ? tf_offset(w, k, piece) : w->start[k]) * dk;
+        src += piece ? piece->first * w->s[k] : 0;
     }
-    tf_permute(w->item, rank, n, src + first * w->s[axis], w->s + axis, part, d);
+    tf_permute(w->item, w->rank - axis, n, src, w->s + axis, part, d);
+}
+
+/* How the whole is divided. */
+typedef struct {
+    int axis;                   /* outer axes are gone through one by one */
+    ptrdiff_t chunk, cut;       /* extents of a part along this axis and along the last one */
+    ptrdiff_t bytes;            /* of one element of the axis */
+} tf_division;
+
+static tf_division tf_divide(const tf_window *w) {
+    const int last = w->rank - 1;
+    tf_division v = {last, 1, w->n[last], w->item};
+    int fast = last;
+    for (int k = 0; k < last; k++)
+        if (w->count[k] > 1 && w->s[k] != 0 && tf_abs(w->s[k]) < tf_abs(w->s[fast]))
+            fast = k;
+    if (fast != last && fast == last - 1 && w->n[last] * w->item > 2 * TF_CUT_BYTES) {
+        v.axis = fast;
+        v.cut = TF_CUT_BYTES / w->item;
+        v.bytes = w->d[fast];
+        v.chunk = TF_PART_BYTES / TF_CUT_BYTES;
+    } else {
+        for (; v.axis > 0 && v.bytes * w->n[v.axis] <= TF_PART_BYTES / 8; v.axis--)
+            v.bytes *= w->n[v.axis];
+        v.chunk = TF_PART_BYTES / v.bytes;
+    }
+    if (v.chunk < 1)
+        v.chunk = 1;
+    if (v.chunk > w->n[v.axis])
+        v.chunk = w->n[v.axis];
+    return v;
+}
+
+/* Elements [from, to) of the axis, all or none of which may meet the window. */
+static void tf_embed_chunk(const tf_window *w, const tf_division *v, int in, ptrdiff_t from, const char *src, char *dst,
+                           char *near_part, ptrdiff_t *held) {
+    const int last = w->rank - 1, cut = v->cut < w->n[last];
+    tf_piece p = tf_piece_of(w, v->axis, from, v->chunk);
+    for (ptrdiff_t c = 0; c < w->n[last]; c += v->cut) {
+        const tf_piece q = tf_piece_of(w, last, c, v->cut);
+        const ptrdiff_t rows = cut ? p.to - p.from : 1;
+        const ptrdiff_t length = cut ? (q.to - q.from) * w->item : (p.to - p.from) * v->bytes;
+        const ptrdiff_t row = !cut ? v->bytes : near_part ? v->cut * w->item : v->bytes, pitch = cut ? row : 0;
+        char *const to = dst + (cut ? c * w->item : 0), *const part = near_part ? near_part : to;
+        const int inside = in && p.inside && (!cut || q.inside);
+        const ptrdiff_t place[4] = {inside ? tf_offset(w, v->axis, &p) : -1, inside ? p.inside : 0,
+                                    inside && cut ? tf_offset(w, last, &q) : 0, inside && cut ? q.inside : 0};
+        if (!near_part)
+            for (ptrdiff_t i = 0; i < rows; i++)
+                tf_paint(w, part + i * pitch, length);
+        else if (memcmp(held, place, sizeof place) != 0)
+            tf_paint(w, part, cut ? v->chunk * v->cut * w->item : v->chunk * v->bytes);
+        memcpy(held, place, sizeof place);
+        if (inside)
+            tf_fill_part(w, v->axis, &p, &q, row, src, part);
+        if (near_part)
+            for (ptrdiff_t i = 0; i < rows; i++)
+                tf_run(to + i * v->bytes, part + i * pitch, length, 1);
+        if (!cut)
+            return;
+    }
 }
 
 /* Write the whole of a window of at least one element; dst is compact in some order of its axes. */
 static void tf_embed(tf_window *w, char *dst) {
-    ptrdiff_t at[TF_AXES] = {0}, bytes = w->item, last_place = -1, last_inside = -1;
-    int axis;
+    ptrdiff_t at[TF_AXES] = {0}, held[4] = {-1, -1, -1, -1}, outer = 1;
     tf_sort_window(w);
     if (w->rank == 0) {
         memcpy(dst, w->src, w->item);
         return;
     }
-    for (axis = w->rank - 1; axis > 0 && bytes * w->n[axis] <= TF_PART_BYTES / 8; axis--)
-        bytes *= w->n[axis];
-    ptrdiff_t chunk = TF_PART_BYTES / bytes, total = bytes, outer = 1;
-    if (chunk < 1)
-        chunk = 1;
-    if (chunk > w->n[axis])
-        chunk = w->n[axis];
-    for (int k = 0; k <= axis; k++)
-        total *= w->n[k];
-    for (int k = 0; k < axis; k++)
+    const tf_division v = tf_divide(w);
+    for (int k = 0; k < v.axis; k++)
         outer *= w->n[k];
-    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(chunk * bytes + TF_LINE) : NULL;
+    const ptrdiff_t total = outer * w->n[v.axis] * v.bytes;
+    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(TF_PART_BYTES + v.bytes + TF_LINE) : NULL;
     char *const near_part = memory ? memory + (-(uintptr_t)memory) % TF_LINE : NULL;
     for (; outer > 0; outer--) {
         const char *src = w->src;
         int in = 1;
-        for (int k = 0; k < axis; k++) {
+        for (int k = 0; k < v.axis; k++) {
             const ptrdiff_t place = at[k] - w->start[k], i = place / w->step[k];
             in &= place >= 0 && place % w->step[k] == 0 && i < w->count[k];
             src += i * w->s[k];
         }
-        for (ptrdiff_t from = 0; from < w->n[axis]; from += chunk) {
-            const ptrdiff_t to = from + chunk < w->n[axis] ? from + chunk : w->n[axis];
-            ptrdiff_t first, inside = in ? tf_within(w, axis, from, to, &first) : 0;
-            char *const part = near_part ? near_part : dst;
-            const ptrdiff_t place = inside ? w->start[axis] + first * w->step[axis] - from : -1;
-            if (!near_part || place != last_place || inside != last_inside)
-                tf_paint(w, part, near_part ? chunk * bytes : (to - from) * bytes);
-            last_place = place;
-            last_inside = inside;
-            if (inside)
-                tf_fill_part(w, axis, first, inside, from, src, part);
-            if (near_part)
-                tf_run(dst, part, (to - from) * bytes, 1);
-            dst += (to - from) * bytes;
-        }
-        for (int k = axis - 1; k >= 0 && ++at[k] == w->n[k]; k--)
+        for (ptrdiff_t from = 0; from < w->n[v.axis]; from += v.chunk)
+            tf_embed_chunk(w, &v, in, from, src, dst + from * v.bytes, near_part, held);
+        dst += w->n[v.axis] * v.bytes;
+        for (int k = v.axis - 1; k >= 0 && ++at[k] == w->n[k]; k--)
             at[k] = 0;
     }
     if (memory)
