@@ -43,6 +43,15 @@ typedef struct {
             for (tf_int j = 0; j < m; j++)                                                              \
                 r[j] += TF_EIGHT(T, j, S);                                                              \
     }                                                                                                   \
+    if (n >= 4) {                                                                                       \
+        if (first)                                                                                      \
+            for (tf_int j = 0; j < m; j++)                                                              \
+                r[j] = TF_FOUR(T, x, j, S);                                                             \
+        else                                                                                            \
+            for (tf_int j = 0; j < m; j++)                                                              \
+                r[j] += TF_FOUR(T, x, j, S);                                                            \
+        n -= 4, x += 4 * sn, first = 0;                                                                 \
+    }                                                                                                   \
     for (; n > 0; n--, x += sn, first = 0) {                                                            \
         if (first)                                                                                      \
             for (tf_int j = 0; j < m; j++)                                                              \
@@ -152,9 +161,16 @@ typedef struct {
     }                                                                                                   \
     static int NAME##_finish(void *acc, tf_int plane, tf_int m, char *out, tf_int so, double n, double mul, \
                              double div, void *c, int again) {                                          \
+        const T *restrict r = (const T *)acc;                                                           \
         (void)plane, (void)n, (void)c, (void)again;                                                     \
-        for (tf_int j = 0; j < m; j++)                                                                  \
-            *(T *)(out + j * so) = (T)((double)((T *)acc)[j] * mul / div);                              \
+        if (mul != 1 || div != 1)                                                                       \
+            for (tf_int j = 0; j < m; j++)                                                              \
+                *(T *)(out + j * so) = (T)((double)r[j] * mul / div);                                   \
+        else if (so == sizeof(T))                                                                       \
+            memmove(out, r, m * sizeof(T));                                                             \
+        else                                                                                            \
+            for (tf_int j = 0; j < m; j++)                                                              \
+                *(T *)(out + j * so) = r[j];                                                            \
         return 0;                                                                                       \
     }                                                                                                   \
     static const tf_folder NAME = {NAME##_rows, NAME##_cols, NAME##_add, NAME##_clear, NAME##_finish, NULL, sizeof(T), 1};
@@ -315,10 +331,8 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
         for (tf_int j = 0; j < m; j++)                                                                  \
             NAME##_run(x + j * sj, sn, n, ((const T *)c)[j], r + j, s + j);                             \
     }                                                                                                   \
-    static void NAME##_cols(void *acc, tf_int plane, const char *x, tf_int sj, tf_int m, tf_int sn, tf_int n, \
-                            const void *vc) {                                                           \
-        T *restrict r = (T *)acc, *restrict s = r + plane;                                              \
-        const T *restrict c = (const T *)vc;                                                            \
+    static void NAME##_apart(T *restrict r, T *restrict s, const char *restrict x, tf_int sj, tf_int m, tf_int sn, \
+                             tf_int n, const T *restrict c) {                                           \
         memset(r, 0, m * sizeof(T));                                                                    \
         memset(s, 0, m * sizeof(T));                                                                    \
         if (sj == sizeof(T)) {                                                                          \
@@ -326,6 +340,10 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
         } else {                                                                                        \
             TF_MOMENT_COLS(T, sj)                                                                       \
         }                                                                                               \
+    }                                                                                                   \
+    static void NAME##_cols(void *acc, tf_int plane, const char *x, tf_int sj, tf_int m, tf_int sn, tf_int n, \
+                            const void *c) {                                                            \
+        NAME##_apart((T *)acc, (T *)acc + plane, x, sj, m, sn, n, (const T *)c);                        \
     }                                                                                                   \
     /* Cancellation between the two sums calls for a second pass with a better c. */                    \
     static int NAME##_finish(void *acc, tf_int plane, tf_int m, char *out, tf_int so, double n, double mul, \
@@ -335,7 +353,7 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
         for (tf_int j = 0; j < m; j++) {                                                                \
             const double t = ((T *)acc)[j], v = ((T *)acc)[plane + j], w = t * (t / n);                 \
             const double left = isinf(v) && isfinite(t) ? v : (w > v ? 0 : v - w);                      \
-            if (!again && w > v / 2 && isfinite(v)) {                                                   \
+            if (!again && w > 0.75 * v && isfinite(v)) {                                                   \
                 c[j] += (T)(t / n);                                                                     \
                 bad = 1;                                                                                \
             }                                                                                           \
@@ -347,10 +365,10 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
     static void NAME##_sample(void *vc, tf_int m, const char *x, tf_int sj, const tf_int *at, tf_int k) { \
         T *c = (T *)vc;                                                                                 \
         for (tf_int j = 0; j < m; j++, x += sj) {                                                       \
-            const T first = *(const T *)x, part = first / (T)k;                                         \
+            const T first = *(const T *)x, share = 1 / (T)k, part = first * share;                      \
             T t = 0;                                                                                    \
             for (tf_int i = 1; i < k; i++)                                                              \
-                t += *(const T *)(x + at[i]) / (T)k - part;                                             \
+                t += *(const T *)(x + at[i]) * share - part;                                            \
             c[j] = first + t;                                                                           \
         }                                                                                               \
     }                                                                                                   \
@@ -499,9 +517,14 @@ static int tf_fold(const tf_folder *f, int rank, const tf_int *shape, const tf_i
         }
     }
     if (parts > 1) {
-        w.kn[w.kept] = parts;
-        w.kx[w.kept] = w.ko[w.kept] = part;
-        w.kept++;
+        i = w.kept - 1;
+        if (w.kept && w.kx[i] == parts * part && w.ko[i] == parts * part) {
+            w.kn[i] *= parts;
+        } else {
+            i = w.kept++;
+            w.kn[i] = parts;
+        }
+        w.kx[i] = w.ko[i] = part;
     }
     w.m = w.n = w.group = 1;
     w.sj = w.so = w.sn = 0;

@@ -23,9 +23,11 @@ cdef extern from "folds.h":
 cdef extern from "truths.h":
     loop_t tf_any_loops[13]
     loop_t tf_all_loops[13]
-    loop_t tf_count_loops[13]
+    const tf_folder *tf_counts[13]
 
 cdef enum:
+    MEAN = 1            # repeated elements cancel against the divisor
+    PARTS = 2           # an element is two numbers
     SHORT = 16          # an inner loop of fewer elements does not pay for its call
 
 ctypedef struct Lay:    # operands x, out, x
@@ -251,12 +253,12 @@ cdef int lay(Lay *w, const Value *x, const Value *out, unsigned long long axes, 
 
 
 cdef int fold_blocks(const tf_folder *f, const Value *x, const Value *out, unsigned long long axes, bint keepdims,
-                     bint mean, double div) noexcept nogil:
+                     int how, double div) noexcept nogil:
     cdef Lay w
     cdef int rank = lay(&w, x, out, axes, keepdims)
-    cdef Py_ssize_t parts = 2 if is_complex(x.meta.dtype) else 1
+    cdef Py_ssize_t parts = 2 if how & PARTS else 1
     cdef Py_ssize_t half = x.meta.itemsize // 2
-    if mean:                            # repetitions cancel
+    if how & MEAN:                      # repetitions cancel
         return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, 1, div / w.repeats)
     return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, <double> w.repeats, div)
 
@@ -291,24 +293,24 @@ cdef int repeat(const Value *x, Value *out, unsigned long long axes, bint keepdi
     return 0
 
 
-cdef int fold_with(const tf_folder *f, const Value *x, Value *out, unsigned long long axes, bint keepdims, bint mean,
+cdef int fold_with(const tf_folder *f, const Value *x, Value *out, unsigned long long axes, bint keepdims, int how,
                    double div) except -1:
-    """Blocked, pairwise folds; `mean` says that repeated elements cancel against the divisor."""
+    """Blocked, pairwise folds."""
     cdef int error
     if out.meta.size == 0:
         return 0
     if x.meta.size < NOGIL_SIZE:
-        error = fold_blocks(f, x, out, axes, keepdims, mean, div)
+        error = fold_blocks(f, x, out, axes, keepdims, how, div)
     else:
         with nogil:
-            error = fold_blocks(f, x, out, axes, keepdims, mean, div)
+            error = fold_blocks(f, x, out, axes, keepdims, how, div)
     if error:
         raise MemoryError
     return repeat(x, out, axes, keepdims)
 
 
 cdef int deviations(const Value *x, Value *out, unsigned long long axes, bint keepdims, double div) except -1:
-    return fold_with(tf_moments[x.meta.dtype], x, out, axes, keepdims, False, div)
+    return fold_with(tf_moments[x.meta.dtype], x, out, axes, keepdims, PARTS if is_complex(x.meta.dtype) else 0, div)
 
 
 cdef int add_up(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
@@ -328,7 +330,7 @@ cdef int add_up(int op, const Value *x, Value *out, unsigned long long axes, bin
         if mean:
             f.finish(out.data, 0, 1, out.data, 0, count, 1, count, NULL, 1)
         return 0
-    return fold_with(f, x, out, axes, keepdims, mean, count)
+    return fold_with(f, x, out, axes, keepdims, mean | (PARTS if is_complex(dtype) else 0), count)
 
 
 cdef int fold_plain(Loop *loop, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
@@ -343,11 +345,12 @@ cdef int fold_plain(Loop *loop, const Value *x, Value *out, unsigned long long a
 cdef int truth(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     """ANY, ALL and COUNT_NONZERO of any dtype."""
     cdef Loop loop
-    loop.data = NULL
-    loop.fn = tf_count_loops[x.meta.dtype]
-    if op == Op.COUNT_NONZERO:
+    if op == Op.COUNT_NONZERO and x.meta.size == 0:
         memset(out.data, 0, out.meta.size * out.meta.itemsize)
-        return fold_plain(&loop, x, out, axes, keepdims)
+        return 0
+    if op == Op.COUNT_NONZERO:
+        return fold_with(tf_counts[x.meta.dtype], x, out, axes, keepdims, 0, 1)
+    loop.data = NULL
     loop.fn = tf_all_loops[x.meta.dtype] if op == Op.ALL else tf_any_loops[x.meta.dtype]
     memset(out.data, op == Op.ALL, out.meta.size)
     return fold_once(&loop, x, out, axes, keepdims)
