@@ -1,11 +1,13 @@
 """Copies between strided layouts, and casts."""
 
-from libc.string cimport memcpy
-
 from .ufunc cimport Loop, NOGIL_SIZE, broadcast_strides, coalesce, loop_t, strided_loop
 
 cdef extern from "casts.h":
     loop_t tf_casts[13][13]
+
+cdef extern from "slabs.h":
+    bint tf_run_slabs(loop_t fn, void *fn_data, int n_ops, const int *items, int rank, const Py_ssize_t *shape, char **data,
+                      Py_ssize_t (*strides)[64]) noexcept nogil
 
 cdef extern from "permute.h":
     void tf_permute(int item, int rank, const Py_ssize_t *n, const char *src, const Py_ssize_t *s, char *dst,
@@ -24,6 +26,7 @@ cdef void run(const Value *src, Value *dst, Loop *loop) noexcept nogil:
     cdef Py_ssize_t strides[2][64]
     cdef char *data[2]
     cdef int i, rank = dst.meta.rank
+    cdef int *items = [src.meta.itemsize, dst.meta.itemsize]
     for i in range(rank):
         shape[i] = dst.meta.dims[i]
     broadcast_strides(src.meta, rank, strides[0])
@@ -31,7 +34,8 @@ cdef void run(const Value *src, Value *dst, Loop *loop) noexcept nogil:
     data[0] = src.data
     data[1] = dst.data
     rank = coalesce(2, rank, shape, data, strides)
-    strided_loop(loop, 2, rank, shape, data, strides)
+    if not tf_run_slabs(loop.fn, loop.data, 2, items, rank, shape, data, strides):
+        strided_loop(loop, 2, rank, shape, data, strides)
 
 
 cdef void strided_copy(int itemsize, int rank, const Py_ssize_t *shape, const char *src, const Py_ssize_t *from_,

@@ -67,7 +67,7 @@ cdef void place(const Value *x, Value *out, int axis, bint stacked, Py_ssize_t a
 
 
 cdef void join(const Value *ins, int n, Value *out, int axis, bint stacked, const Py_ssize_t *at) noexcept nogil:
-    """All inputs, part by part of the slowest axis, so that a line of the result is still near when the next input adds to it."""
+    """All inputs, part by part of the slowest axis: a line of the result is still near when the next input adds to it."""
     cdef int i, along = axis, r = out.meta.rank
     cdef Py_ssize_t lo = 0, hi, step, length = 1
     for i in range(r):
