@@ -172,6 +172,28 @@ def test_extremes_with_nan_and_infinity():
     assert value(x.runtime.grad(tfr.max(x), x)).tolist() == [0, 0.5, 0, 0.5]
 
 
+def test_extremes_ignore_what_does_not_win():
+    """Infinite cotangents and tangents leave elements alone that had no part in the result."""
+    x = leaf(np.array([[1.0, 3.0, 3.0], [2.0, 1.0, 0.0]]))
+    for f, expected in ((tfr.max, [[0, np.inf, np.inf], [0, 0, 0]]), (tfr.min, [[np.inf, 0, 0], [0, 0, 0]])):
+        g = value(x.runtime.vjp(f(x, 1), x, np.array([np.inf, 0.0])))
+        assert g.tolist() == expected
+    t = np.array([[np.inf, 1.0, 2.0], [5.0, np.nan, np.inf]])
+    assert value(x.runtime.jvp(tfr.max(x, 1), x, t)).tolist() == [1.5, 5]
+
+
+def test_large_extremes():
+    rng = np.random.default_rng(12)
+    x = rng.integers(0, 50, (300, 400)).astype(float)
+    for axis in (0, 1, None, (0, 1)):
+        for order in "CF":
+            v = leaf(np.array(x, order=order))
+            for f, g in ((tfr.max, np.max), (tfr.min, np.min)):
+                won = x == g(x, axis, keepdims=True)
+                expected = won / won.sum(axis, keepdims=True)
+                assert np.array_equal(value(v.runtime.grad(tfr.sum(f(v, axis)), v)), expected)
+
+
 # ---- constants -------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("dtype", DIFF_DTYPES, ids=str)
