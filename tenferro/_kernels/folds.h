@@ -24,7 +24,8 @@ typedef struct {
     void (*cols)(void *acc, tf_int plane, const char *x, tf_int sj, tf_int m, tf_int sn, tf_int n, const void *c);
     void (*add)(void *a, const void *b, tf_int n);
     void (*clear)(void *a, tf_int n);
-    int (*finish)(void *acc, tf_int plane, tf_int m, char *out, tf_int so, double n, double mul, double div, void *c, int again);
+    int (*finish)(void *acc, tf_int plane, tf_int m, char *out, tf_int so, double n, double mul, double div, void *c,
+                  int again);
     void (*sample)(void *c, tf_int m, const char *x, tf_int sj, const tf_int *offsets, tf_int k);
     int item, planes;
 } tf_folder;

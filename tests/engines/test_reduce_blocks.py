@@ -132,6 +132,8 @@ def test_broadcast_axes(name, dtype):
                          ((1, 900), (3, 900))]:
         a = np.broadcast_to(sample(rng, shape, dtype, low, high), steps)
         for axes in all_axes(a.ndim):
+            if name == "prod" and dtype.kind in "fc" and math.prod(a.shape[k] for k in axes) > 60:
+                continue                # overflows
             expected = np.asarray(getattr(np, name)(np.array(a), axes))
             tol = 2e-5 if expected.dtype.itemsize <= 4 + 4 * (expected.dtype.kind == "c") else 1e-12
             exact = expected.dtype.kind in "biu" or name in ("max", "min")
