@@ -268,14 +268,15 @@ static void tf_permute(int item, int rank, const ptrdiff_t *n, const char *src, 
         memcpy(c.dst, c.src, c.item);
         return;
     }
-    const int last = c.rank - 1, lines = c.item == 1 ? TF_TILE_MAX : 2 * TF_LINE / c.item;
+    const int last = c.rank - 1, line = TF_LINE / c.item, lines = c.item == 1 ? line : 2 * line;
     int fast = tf_fastest(&c, c.s, taken);
     const int crossed = fast >= 0 && fast != last && !(c.s[last] == 0 && c.n[last] >= TF_SHORT_ROW);
     if (!crossed && (c.n[last] >= TF_SHORT_ROW || c.rank == 1)) {
         tf_rows(&c);
         return;
     }
-    const int want = crossed ? lines : TF_TILE_MAX;
+    /* rows that are read side by side: whole lines of the destination, but no more streams than are fetched ahead */
+    const int want = !crossed ? TF_TILE_MAX : line > 16 ? line : 16;
     if (crossed)
         tf_add(&j, &c, fast, lines, taken);
     tf_add(&i, &c, last, want, taken);

@@ -96,12 +96,12 @@ static inline void tf_put_line(char *to, const void *from, int stream) {
     static void tf_block_##B(const tf_tile *t, int i0, int j0, const char *src, char *dst) {               \
         enum { N = 16 / B, W = TF_LINE / B };                                                              \
         const char *rows[W];                                                                               \
-        tf_v##B near_rows[B < 8 ? W : 1][4];                                                               \
+        tf_v##B near_rows[B < 4 ? W : 1][4];                                                               \
         src += t->src_j[j0];                                                                               \
         dst += t->dst_i[i0];                                                                               \
         for (int i = 0; i < W; i++) {                                                                      \
             rows[i] = src + t->src_i[i0 + i];                                                              \
-            if (B < 8) {                                                                                   \
+            if (B < 4) {                                                                                   \
                 memcpy(near_rows[i], rows[i], TF_LINE);                                                    \
                 rows[i] = (const char *)near_rows[i];                                                      \
             }                                                                                              \
