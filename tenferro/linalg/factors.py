@@ -43,16 +43,16 @@ def qr_jvp(tangents, out, a):
 def pinv_jvp(tangents, y, a, rcond):
     """Of Golub and Pereyra (1973), for constant rank."""
     t, yh, th = tangents[0], adj(y), adj(tangents[0])
-    first = mm(y, yh, th)
-    last = mm(th, yh, y)
+    first = mm(y, mm(yh, th))
+    last = mm(mm(th, yh), y)
     return first - mm(first, a, y) + last - mm(y, mm(a, last)) - mm(y, t, y)
 
 
 def pinv_vjp(g, y, a, rcond):
     yh, gh = adj(y), adj(g)
     right = mm(gh, y, yh)
-    left = mm(yh, y, gh)
-    return right - mm(a, mm(y, right)) + left - mm(mm(left, y), a) - mm(yh, g, yh)
+    left = mm(yh, mm(y, gh))
+    return right - mm(mm(a, y), right) + left - mm(left, mm(y, a)) - mm(yh, g, yh)
 
 
 def frechet(a, e):
