@@ -62,7 +62,7 @@ typedef struct {
                 r[j] += TF_AT(T, x, j, S);                                                              \
     }
 
-#define TF_FOUR(T, p, j, S) \
+#define TF_FOUR(T, p, j, S)                                                                             \
     ((TF_AT(T, p, j, S) + TF_AT(T, p + sn, j, S)) + (TF_AT(T, p + 2 * sn, j, S) + TF_AT(T, p + 3 * sn, j, S)))
 #define TF_EIGHT(T, j, S) (TF_FOUR(T, x, j, S) + TF_FOUR(T, y, j, S))
 
@@ -242,11 +242,11 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
 
 /* ---- squared deviations: sums of d = x - c and of d * d, where c lies near the mean ---- */
 
-#define TF_DEVIATE(T, q, v)  \
-    do {                     \
-        const T d = (v);     \
-        r[q] += d;           \
-        s[q] += d * d;       \
+#define TF_DEVIATE(T, q, v)                                                                             \
+    do {                                                                                                \
+        const T d = (v);                                                                                \
+        r[q] += d;                                                                                      \
+        s[q] += d * d;                                                                                  \
     } while (0)
 
 #define TF_MOMENT_COLS(T, S)                                                                            \
@@ -354,7 +354,7 @@ TF_INT_SUM(tf_sum_u32, uint32_t)
         for (tf_int j = 0; j < m; j++) {                                                                \
             const double t = ((T *)acc)[j], v = ((T *)acc)[plane + j], w = t * (t / n);                 \
             const double left = isinf(v) && isfinite(t) ? v : (w > v ? 0 : v - w);                      \
-            if (!again && w > 0.75 * v && isfinite(v)) {                                                   \
+            if (!again && w > 0.75 * v && isfinite(v)) {                                                \
                 c[j] += (T)(t / n);                                                                     \
                 bad = 1;                                                                                \
             }                                                                                           \

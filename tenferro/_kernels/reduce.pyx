@@ -20,6 +20,9 @@ cdef extern from "folds.h":
                 const char *x, char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil
     const tf_folder *tf_sums[13]
 
+cdef extern from "chains.h":
+    loop_t tf_chains[13]
+
 cdef extern from "truths.h":
     loop_t tf_any_loops[13]
     loop_t tf_all_loops[13]
@@ -28,6 +31,7 @@ cdef extern from "truths.h":
 cdef enum:
     MEAN = 1            # repeated elements cancel against the divisor
     PARTS = 2           # an element is two numbers
+    WIDE = 2048         # results that are folded at a time
     SHORT = 16          # an inner loop of fewer elements does not pay for its call
 
 ctypedef struct Lay:    # operands x, out, x
@@ -106,6 +110,8 @@ cdef void fold(Loop *loop, const Value *x, const Value *out, const Value *other,
     cdef Walk w
     cdef char *args[3]
     cdef Py_ssize_t strides[3]
+    cdef Py_ssize_t left
+    cdef int k, last
     if x.meta.size == 0:
         return
     if out.meta.size == 1 and x.meta.flags & DENSE:
@@ -117,7 +123,17 @@ cdef void fold(Loop *loop, const Value *x, const Value *out, const Value *other,
         loop.fn(args, &x.meta.size, strides, loop.data)
         return
     plan(&w, x, out, other, axes, keepdims)
-    strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
+    last = w.rank - 1
+    if last < 1 or w.strides[0][last] == 0 or w.shape[last] <= 2 * WIDE:
+        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
+        return
+    left = w.shape[last]
+    while left > 0:                     # a part of the results at a time stays in the cache
+        w.shape[last] = WIDE if left > WIDE else left
+        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
+        for k in range(3):
+            w.data[k] += WIDE * w.strides[k][last]
+        left -= WIDE
 
 
 cdef void set_one(char *p, int dtype) noexcept nogil:
@@ -342,6 +358,14 @@ cdef int fold_plain(Loop *loop, const Value *x, Value *out, unsigned long long a
     return 0
 
 
+cdef int multiply_up(const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    cdef Loop loop
+    loop.fn = tf_chains[out.meta.dtype]
+    loop.data = NULL
+    set_ones(out)
+    return fold_plain(&loop if loop.fn != NULL else find_loop(Op.MUL, out.meta.dtype), x, out, axes, keepdims)
+
+
 cdef int truth(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     """ANY, ALL and COUNT_NONZERO of any dtype."""
     cdef Loop loop
@@ -366,6 +390,5 @@ cdef int reduce(PyObject *engine, int op, const Value *ins, int n, Value *out, c
     if op == Op.REDUCE_MIN:
         return maximum(ins, out, axes, keepdims, Op.MINIMUM)
     if op == Op.REDUCE_PROD:
-        set_ones(out)
-        return fold_plain(find_loop(Op.MUL, out.meta.dtype), ins, out, axes, keepdims)
+        return multiply_up(ins, out, axes, keepdims)
     return truth(op, ins, out, axes, keepdims)

@@ -39,11 +39,11 @@ typedef struct { double re, im; } tf_truth_c128;
     }                                                                                                   \
     static void NAME##_cols(void *acc, tf_int plane, const char *x, tf_int sj, tf_int m, tf_int sn, tf_int n, \
                             const void *c) {                                                            \
-        U t[TF_WIDE];                                                                                        \
+        U t[TF_WIDE];                                                                                   \
         (void)plane, (void)c;                                                                           \
         for (tf_int j = 0, k; j < m; j += k, x += k * sj) {                                             \
-            k = m - j < TF_WIDE ? m - j : TF_WIDE;                                                                \
-            memset(t, 0, k * sizeof *t);                                                                   \
+            k = m - j < TF_WIDE ? m - j : TF_WIDE;                                                      \
+            memset(t, 0, k * sizeof *t);                                                                \
             for (tf_int i = 0; i < n; i++) {                                                            \
                 const char *y = x + i * sn;                                                             \
                 if (sj == (tf_int)sizeof(T))                                                            \
@@ -64,14 +64,14 @@ typedef struct { double re, im; } tf_truth_c128;
         const ptrdiff_t count = *n;                                                                     \
         (void)unused;                                                                                   \
         if (st[0] == 0) {                                                                               \
-            for (ptrdiff_t i = 0; i < count && !*args[0]; i += TF_PART)                                    \
+            for (ptrdiff_t i = 0; i < count && !*args[0]; i += TF_PART)                                 \
                 *args[0] = NAME##_count(x + i * st[1], count - i < TF_PART ? count - i : TF_PART, st[1]) > 0; \
         } else if (st[0] == 1 && st[1] == (ptrdiff_t)sizeof(T)) {                                       \
             char *restrict r = args[0];                                                                 \
-            for (ptrdiff_t i = 0; i < count; i++)                                                          \
+            for (ptrdiff_t i = 0; i < count; i++)                                                       \
                 r[i] |= TRUE(((const T *)x)[i]);                                                        \
         } else {                                                                                        \
-            for (ptrdiff_t i = 0; i < count; i++)                                                          \
+            for (ptrdiff_t i = 0; i < count; i++)                                                       \
                 args[0][i * st[0]] |= TRUE(*(const T *)(x + i * st[1]));                                \
         }                                                                                               \
     }                                                                                                   \
@@ -80,16 +80,16 @@ typedef struct { double re, im; } tf_truth_c128;
         const ptrdiff_t count = *n;                                                                     \
         (void)unused;                                                                                   \
         if (st[0] == 0) {                                                                               \
-            for (ptrdiff_t i = 0, k; i < count && *args[0]; i += TF_PART) {                                \
-                k = count - i < TF_PART ? count - i : TF_PART;                                                \
+            for (ptrdiff_t i = 0, k; i < count && *args[0]; i += TF_PART) {                             \
+                k = count - i < TF_PART ? count - i : TF_PART;                                          \
                 *args[0] = NAME##_count(x + i * st[1], k, st[1]) == k;                                  \
             }                                                                                           \
         } else if (st[0] == 1 && st[1] == (ptrdiff_t)sizeof(T)) {                                       \
             char *restrict r = args[0];                                                                 \
-            for (ptrdiff_t i = 0; i < count; i++)                                                          \
+            for (ptrdiff_t i = 0; i < count; i++)                                                       \
                 r[i] &= TRUE(((const T *)x)[i]);                                                        \
         } else {                                                                                        \
-            for (ptrdiff_t i = 0; i < count; i++)                                                          \
+            for (ptrdiff_t i = 0; i < count; i++)                                                       \
                 args[0][i * st[0]] &= TRUE(*(const T *)(x + i * st[1]));                                \
         }                                                                                               \
     }
