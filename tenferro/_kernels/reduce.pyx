@@ -15,10 +15,14 @@ cdef extern from "folds.h":
                      const void *c) noexcept nogil
         int (*finish)(void *acc, Py_ssize_t plane, Py_ssize_t m, char *out, Py_ssize_t so, double n, double mul, double div,
                       void *c, int again) noexcept nogil
-    const tf_folder *tf_moments[13]
     int tf_fold(const tf_folder *f, int rank, const Py_ssize_t *shape, const Py_ssize_t *xs, const Py_ssize_t *os,
                 const char *x, char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil
+
+cdef extern from "sums.h":
     const tf_folder *tf_sums[13]
+
+cdef extern from "deviations.h":
+    const tf_folder *tf_moments[13]
 
 cdef extern from "chains.h":
     loop_t tf_chains[13]

@@ -3,7 +3,7 @@
 #ifndef TENFERRO_TRUTHS_H
 #define TENFERRO_TRUTHS_H
 
-#include "folds.h"
+#include "sums.h"
 
 typedef void (*tf_truth)(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused);
 typedef struct { float re, im; } tf_truth_c64;
