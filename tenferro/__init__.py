@@ -11,6 +11,7 @@ from . import errors
 from ._core import anomaly as _anomaly  # noqa: F401  (installs methods)
 from ._core import capture as _capture  # noqa: F401  (installs methods)
 from ._core import drawing as _drawing  # noqa: F401  (installs methods)
+from ._core import explain as _explain  # noqa: F401  (installs methods)
 from ._core import extension as _extension  # noqa: F401  (installs methods)
 from ._core import inplace as _inplace  # noqa: F401  (installs methods)
 from ._core import pickling as _pickling  # noqa: F401  (installs methods)
@@ -49,9 +50,9 @@ bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64
                                    "float64", "complex64", "complex128"))
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
-_LAZY = {"checkpoint": "_checkpoint", "hessian": "_jacobian", "jacobian": "_jacobian",
+_LAZY = {"checkpoint": "_checkpoint", "engine": "_engines", "engines": "_engines", "hessian": "_jacobian", "jacobian": "_jacobian",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
-_SUBMODULES = ("linalg", "support", "testing")
+_SUBMODULES = ("hookspecs", "linalg", "plugins", "support", "testing")
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",

@@ -22,6 +22,7 @@ cdef enum:              # Buffer.flags
     BORROWED = 1        # somebody else may write to it: copied before a trace keeps it
     READ_ONLY = 2
     SHARED = 4          # a constant that the library hands out more than once
+    DEFERRED = 8        # no memory: a saved value that is computed again from what the node of that input has saved
 
 ctypedef struct Meta:
     Py_ssize_t refs
@@ -39,6 +40,7 @@ ctypedef struct Buffer:
     PyObject *owner     # keeps foreign or device memory alive; NULL for pool memory
     int space           # HOST_SPACE, or an engine's memory space
     int flags
+    unsigned long long serial   # of no other buffer
 
 ctypedef struct Value:  # a concrete strided tensor
     Meta *meta

@@ -70,6 +70,14 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype):
     return t
 
 
+cdef bint unchanged(int op, int dtype) noexcept:
+    """Whether operands of a dtype are computed in it and give it; looks the loops up at first use."""
+    try:
+        return resolve(op, dtype) == dtype and ops[op].result[dtype] == dtype
+    except Exception:
+        return False                    # raised again where it is reported
+
+
 # ---- elementwise operations --------------------------------------------------------------------------------------------
 
 cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
@@ -78,7 +86,9 @@ cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
     cdef Meta *m = x.v.meta
     if capturing:
         give_node(x)
-    if m == NULL or p != NULL or d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype or not m.flags & DENSE:
+    if m == NULL or p != NULL or not m.flags & DENSE:
+        return apply1_general(op, x, p)
+    if (d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype) and not unchanged(op, m.dtype):
         return apply1_general(op, x, p)
     t = fresh(x.rt, meta_ref(m))
     execute(op, x.rt, &x.v, 1, &t.v, NULL)
@@ -122,7 +132,7 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
             m = y.v.meta
         elif not (m.flags & DENSE and same_layout(m, y.v.meta)):
             return run2_general(op, x, y)
-    if d.compute[dtype] != dtype or d.result[dtype] != dtype:
+    if (d.compute[dtype] != dtype or d.result[dtype] != dtype) and not unchanged(op, dtype):
         return run2_general(op, x, y)
     t = fresh(y.rt if x.rt is None else x.rt, meta_ref(m))
     args[0] = x.v

@@ -281,7 +281,11 @@ def live():
     return live_blocks, live_bytes
 
 
+cdef unsigned long long serial = 0
+
+
 cdef Buffer *buffer_new(Py_ssize_t nbytes) except NULL:
+    global serial
     cdef Buffer *b = NULL
     if nbytes <= (<Py_ssize_t> 1 << 62):
         b = <Buffer *> block_alloc(nbytes + (HEADER if nbytes <= 1024 else LINE))
@@ -294,10 +298,13 @@ cdef Buffer *buffer_new(Py_ssize_t nbytes) except NULL:
     b.owner = NULL
     b.space = HOST_SPACE
     b.flags = 0
+    serial += 1
+    b.serial = serial
     return b
 
 
 cdef Buffer *buffer_wrap(object owner, char *data, Py_ssize_t nbytes, int flags) except NULL:
+    global serial
     cdef Buffer *b = <Buffer *> block_alloc(HEADER)
     if b == NULL:
         raise MemoryError
@@ -308,6 +315,8 @@ cdef Buffer *buffer_wrap(object owner, char *data, Py_ssize_t nbytes, int flags)
     b.owner = <PyObject *> owner
     b.space = HOST_SPACE
     b.flags = flags
+    serial += 1
+    b.serial = serial
     return b
 
 

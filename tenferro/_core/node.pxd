@@ -35,6 +35,8 @@ ctypedef struct Leaf:
     Leaf *next
     PyObject *handles           # the eager tensors that stand for this leaf, linked through `next_handle`
 
+cdef Buffer deferred            # stands for the memory of values that are computed again
+
 cdef Node *node_new(OpDef *op, int n_in, int n_saved) except NULL
 cdef Leaf *leaf_new(const Value *value) except NULL
 cdef void node_kill(Node *n) noexcept

@@ -6,6 +6,8 @@ cdef unsigned long long counter = 0
 cdef Node *dying = NULL
 cdef bint tearing = False
 hooked = {}
+deferred.refs = 1
+deferred.flags = DEFERRED
 
 
 cdef inline size_t node_bytes(int n_in, int n_saved) noexcept:

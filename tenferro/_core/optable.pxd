@@ -39,7 +39,7 @@ cdef enum:              # OpDef.flags
     LINEAR = 1          # the derivative needs no value
     POLES = 2           # the local derivative may be infinite: an exactly zero cotangent absorbs it
     ZERO = 4            # differentiable with derivative zero everywhere (comparisons, rounding)
-    MUTABLE_ORDER = 8
+    ONE_FLOP = 8        # cheaper to compute again than to keep, where an operand is kept anyway
 
 cdef enum:              # bits of OpDef.needs
     X0 = 1

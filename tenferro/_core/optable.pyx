@@ -15,12 +15,13 @@ cdef tuple _dtypes = DTYPES
 ROWS = (
     # op, inputs, kind, loops, flags
     (Op.LEAF, 0, "same", None, 0), (Op.ALIAS, 1, "same", None, LINEAR),
-    (Op.ADD, 2, "like", "add", LINEAR), (Op.SUB, 2, "like", "subtract", LINEAR), (Op.MUL, 2, "like", "multiply", 0),
+    (Op.ADD, 2, "like", "add", LINEAR | ONE_FLOP), (Op.SUB, 2, "like", "subtract", LINEAR | ONE_FLOP),
+    (Op.MUL, 2, "like", "multiply", ONE_FLOP),
     (Op.DIV, 2, "like", "divide", POLES), (Op.POW, 2, "like", "power", POLES), (Op.REM, 2, "like", "remainder", 0),
-    (Op.FLOOR_DIV, 2, "like", "floor_divide", 0), (Op.FMOD, 2, "like", "fmod", 0), (Op.NEG, 1, "like", "negative", LINEAR),
+    (Op.FLOOR_DIV, 2, "like", "floor_divide", 0), (Op.FMOD, 2, "like", "fmod", 0), (Op.NEG, 1, "like", "negative", LINEAR | ONE_FLOP),
     (Op.ABS, 1, "like", "absolute", 0), (Op.SIGN, 1, "like", "sign", 0), (Op.CONJ, 1, "like", "conjugate", LINEAR),
     (Op.REAL, 1, "real", None, LINEAR), (Op.IMAG, 1, "real", None, LINEAR), (Op.COMPLEX, 2, "complex", None, LINEAR),
-    (Op.ANGLE, 1, "angle", None, 0), (Op.RECIPROCAL, 1, "like", "reciprocal", POLES), (Op.SQUARE, 1, "like", "square", 0),
+    (Op.ANGLE, 1, "angle", None, 0), (Op.RECIPROCAL, 1, "like", "reciprocal", POLES), (Op.SQUARE, 1, "like", "square", ONE_FLOP),
     (Op.ABSORB_MUL, 2, "float", None, 0), (Op.ABSORB_BOTH, 2, "float", None, 0), (Op.ABSORB_DIV, 2, "float", None, 0),
     (Op.EXP, 1, "like", "exp", POLES), (Op.EXPM1, 1, "like", "expm1", POLES), (Op.EXP2, 1, "like", "exp2", POLES),
     (Op.LOG, 1, "like", "log", POLES), (Op.LOG1P, 1, "like", "log1p", POLES), (Op.LOG2, 1, "like", "log2", POLES),

@@ -107,7 +107,7 @@ cdef class Program:
         for i in range(self.n_inputs):
             x = &self.inputs[i]
             v = saved_values(nodes[x.node]) + x.place
-            if not equal_meta(v.meta, x.meta):
+            if not equal_meta(v.meta, x.meta) or v.buf.flags & DEFERRED:
                 return False
             if x.same_as >= 0:
                 w = saved_values(nodes[self.inputs[x.same_as].node]) + self.inputs[x.same_as].place

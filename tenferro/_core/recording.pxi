@@ -18,6 +18,43 @@ cdef inline EagerTensor owned(EagerTensor x):
     return t
 
 
+cdef enum:
+    LARGE = 1 << 15                 # elements from which memory counts more than one operation on each
+
+
+cdef inline bint kept_anyway(EagerTensor x, const Meta *m) noexcept:
+    """Whether an operand of an operation with result m costs nothing to save: a leaf, or a number."""
+    return x.v.meta.rank == 0 or (x.node != NULL and x.node.flags & IS_LEAF and same_type(x.v.meta, m)
+                                  and same_layout(x.v.meta, m) and not x.v.buf.flags & BORROWED)
+
+
+cdef inline bint cheap(Node *n, const Value *x) noexcept:
+    """Whether a large operand can be computed again by one flop per element from what its own node has saved."""
+    cdef Value *v
+    cdef int i
+    if n == NULL or not n.op.flags & ONE_FLOP or n.params != NULL or n.n_saved != n.n_in \
+            or n.saved != (1 << n.n_in) - 1 or not x.meta.flags & DENSE or not same_type(n.meta, x.meta):
+        return False
+    v = saved_values(n)
+    for i in range(n.n_in):
+        if v[i].buf.flags & DEFERRED or v[i].meta.dtype != x.meta.dtype \
+                or (v[i].meta.rank and not same_layout(v[i].meta, x.meta)):
+            return False
+    return True
+
+
+cdef inline int keep(Value *dst, Node *n, const Value *x) noexcept:
+    """Save an operand, or a note that it is to be computed again."""
+    if x.meta.size >= LARGE and cheap(n, x):
+        dst.meta = meta_ref(x.meta)
+        dst.buf = &deferred
+        dst.data = NULL
+        deferred.refs += 1
+    else:
+        value_copy(dst, x)
+    return 0
+
+
 cdef inline bint lives(Node *n) noexcept:
     """Whether what is computed from a node's tensor is recorded: what capture_trace has recorded ends with it."""
     return n != NULL and not (n.flags & CAPTURED and not thread_state().capture)
@@ -61,11 +98,13 @@ cdef int record1(OpDef *d, EagerTensor t, EagerTensor x, Params *p) except -1:
     cdef EagerTensor a = x
     if captured and not thread_state().capture:
         return 0
+    if t.v.meta.size >= LARGE and d.flags & ONE_FLOP and kept_anyway(x, t.v.meta):
+        saved |= 1
     if saved & 1 and x.v.buf.flags & BORROWED:
         a = owned(x)
     node = node_new(d, 1, count(saved))
     if saved & 1:
-        value_copy(saved_values(node), &a.v)
+        keep(saved_values(node), a.node, &a.v)
     x.node.refs += 1
     node.ins[0] = x.node
     node.flags = captured
@@ -89,6 +128,9 @@ cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -
         h2 = y.node.hash
     if captured and not thread_state().capture:
         return 0
+    if t.v.meta.size >= LARGE and d.flags & ONE_FLOP and (saved & 1 or kept_anyway(x, t.v.meta)) \
+            and (saved & 2 or kept_anyway(y, t.v.meta)):
+        saved |= 3
     if saved & 1 and x.v.buf.flags & BORROWED:
         a = owned(x)
     if saved & 2 and y.v.buf.flags & BORROWED:
@@ -104,10 +146,10 @@ cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -
     node.hash = mix(mix(d.id, h1), h2)
     v = <Value *> (node.ins + 2)
     if saved & 1:
-        value_copy(v, &a.v)
+        keep(v, a.node, &a.v)
         v += 1
     if saved & 2:
-        value_copy(v, &b.v)
+        keep(v, b.node, &b.v)
     return attach(t, node, saved, NULL)
 
 
@@ -132,7 +174,7 @@ cdef int record(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
                 if ins[i].buf.flags & BORROWED:
                     compact(&copies[k], ins[i], row_major(ins[i].meta))
                 else:
-                    value_copy(&copies[k], ins[i])
+                    keep(&copies[k], nodes[i], ins[i])
                 k += 1
         for i in range(n, 7):
             saved &= ~(1 << i)

@@ -23,3 +23,4 @@ cdef class Unrecorded:
     cdef unsigned long long place
 
     cdef int expand(self) except -1
+cdef Program program_of(EagerRuntime rt, EagerTensor output)

@@ -10,7 +10,7 @@ next time.
 """
 
 from .caches cimport CacheEntry, DerivativeCache, prepared, transforms
-from .eager cimport watched_by_others
+from .eager cimport fresh, watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
 from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
@@ -20,7 +20,7 @@ from .state cimport engine_for, thread_state
 from .sweep cimport Sweep, backward, forward, held, lazy_hooks, reverse, start, zeros_of
 from .tracing cimport Tracer, build
 
-from libc.string cimport memcpy
+from libc.string cimport memcpy, memset
 
 cdef enum:
     LONGEST = 100_000                   # nodes of a structure worth a program
@@ -122,7 +122,7 @@ cdef list capture(DerivativeCache cache, unsigned long long key, int kind, Eager
     if None in own:
         return direct(s, kind, outputs, targets, seeds)
     s.pure = True
-    s.ctx.copies = {}
+    s.ctx.copies, s.ctx.again = {}, []
     tracer = Tracer()
     tracer.copies = s.ctx.copies
     try:
@@ -215,7 +215,7 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
         return backward(start(rt, False), root, seed)
     s = start(rt, False)
     s.pure = True
-    s.ctx.copies = {}
+    s.ctx.copies, s.ctx.again = {}, []
     tracer = Tracer()
     tracer.copies = s.ctx.copies
     try:
@@ -231,6 +231,29 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
     if not keep(cache, key, rt, p):
         cache.reject(key)
     return leaves, found
+
+
+cdef Program program_of(EagerRuntime rt, EagerTensor output):
+    """A program of a scalar's backward sweep, which runs for it; None if there can be none."""
+    cdef EagerTensor seed = fresh(rt, meta_like(output.v.meta, output.v.meta.dtype))
+    cdef Sweep s = start(rt, False)
+    cdef Tracer tracer
+    cdef Program p
+    if output.node.flags & (IS_LEAF | IS_LAZY):
+        return None
+    memset(seed.v.data, 0, seed.v.meta.itemsize)
+    s.pure = True
+    s.ctx.copies, s.ctx.again = {}, []
+    tracer = Tracer()
+    tracer.copies = s.ctx.copies
+    try:
+        leaves, found = backward(s, output.node, seed)
+    finally:
+        tracer.end()
+    if not worth_keeping(s):
+        return None
+    s.sort()
+    return build(s, [output], [], [seed], found, tracer, False)
 
 
 # ---- gradients that are recorded when they are differentiated ----------------------------------------------------------

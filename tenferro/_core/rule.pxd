@@ -14,6 +14,7 @@ cdef class Ctx:
     cdef int i                  # the argument for which a cotangent is asked, or whose tangent is given
     cdef list tangents          # of all inputs of a custom operation, whose rule takes them together
     cdef dict copies            # while a program is being made: private copies of constants that the library shares
+    cdef list again             # while a program is being made: nodes whose values were computed again
     cdef dict pending           # what a custom operation's rule has given or been given beside the value at hand
 
     cdef EagerTensor arg(self, int k)       # value of input k

@@ -6,7 +6,7 @@ from libc.string cimport memcpy
 
 from .eager cimport apply1, apply2, fresh, wrap
 from .memory cimport *
-from .node cimport saved_value
+from .node cimport saved_value, saved_values
 from .optable cimport Op, POLES, ZERO, op_name, ops
 
 from ..errors import UnsupportedAdRuleError
@@ -22,6 +22,9 @@ cdef class Ctx:
         cdef Value v
         cdef Node *edge = NULL
         value_copy(&v, saved_value(self.node, 1 << k))
+        if v.buf.flags & DEFERRED:
+            value_drop(&v)
+            compute_again(self, self.node.ins[k], &v)
         if self.traced:
             edge = self.node.ins[k]
             if edge != NULL:
@@ -42,6 +45,27 @@ cdef class Ctx:
 
     cdef Py_ssize_t *params(self):
         return self.node.params.v
+
+
+cdef int compute_again(Ctx c, Node *n, Value *v) except -1:
+    """The value of a node whose operands are all saved."""
+    cdef EagerTensor x = saved_tensor(c, n, 0), y
+    if n.n_in == 1:
+        y = apply1(n.op.id, x)
+    else:
+        y = apply2(n.op.id, x, saved_tensor(c, n, 1))
+    if c.copies is not None:
+        c.again.append(<size_t> n)
+    value_copy(v, &y.v)
+    return 0
+
+
+cdef EagerTensor saved_tensor(Ctx c, Node *n, int k):
+    cdef Value v
+    value_copy(&v, saved_values(n) + k)
+    if c.copies is not None and v.buf.flags & SHARED:
+        make_private(c.copies, n, 1 << k, &v)
+    return wrap(c.rt, &v, NULL)
 
 
 cdef int make_private(dict copies, Node *n, int bit, Value *v) except -1:

@@ -8,7 +8,8 @@ from .sweep cimport Sweep
 
 cdef class Tracer(Watcher):
     cdef unsigned long thread
-    cdef list log               # (operation, inputs, output, parameters, whether it is a view)
+    cdef list log               # (operation, keys of the inputs, of the output, parameters, whether a view, its offset)
+    cdef dict tensors           # key -> tensor: its layout if an operation has made it, with its value otherwise
     cdef dict copies            # Ctx.copies of the sweep
 
     cdef int end(self) except -1

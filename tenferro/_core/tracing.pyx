@@ -1,6 +1,7 @@
 """Making a program: a `Tracer` watches a sweep, and `build` turns its log into steps over registers.
 
-Values are recognised by their memory, which all stay alive until the program is made.
+Values are recognised by the serial number of their buffer and the place in it. Only those that no operation of the sweep has
+made are kept until the program is finished: they may be constants.
 """
 
 from libc.stdlib cimport calloc
@@ -31,12 +32,25 @@ cdef EagerTensor hold(const Value *v):
     return t
 
 
+cdef object key_of(const Value *v):
+    """Values with equal keys are the same tensor."""
+    return (v.buf.serial, v.data - v.buf.data, v.meta.dtype, tuple([v.meta.dims[i] for i in range(2 * v.meta.rank)]))
+
+
+cdef EagerTensor hold_layout(const Value *v):
+    """A tensor that keeps the metadata only."""
+    cdef EagerTensor u = EagerTensor.__new__(EagerTensor)
+    u.v.meta = meta_ref(v.meta)
+    return u
+
+
 cdef class Tracer(Watcher):
-    """Log of the operations that run on one thread, with their values."""
+    """Log of the operations that run on one thread."""
 
     def __cinit__(self):
         self.thread = PyThread_get_thread_ident()
         self.log = []
+        self.tensors = {}
         self.copies = {}
         watch(self)
 
@@ -47,28 +61,31 @@ cdef class Tracer(Watcher):
     cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
                    bint view) except -1:
         cdef Held h = None
-        cdef list xs
+        cdef list xs = []
+        cdef int i
         if PyThread_get_thread_ident() != self.thread:
             return 0
         if p != NULL:
             h = Held()
             h.p = params_ref(<Params *> p)
-        xs = [hold(&ins[i]) for i in range(n)]
-        self.log.append((op, xs, hold(out), h, view))
+        for i in range(n):
+            key = key_of(&ins[i])
+            xs.append(key)
+            if key not in self.tensors:
+                self.tensors[key] = hold(&ins[i])
+        key = key_of(out)
+        if key not in self.tensors:
+            self.tensors[key] = hold_layout(out)
+        self.log.append((op, xs, key, h, view, out.data - ins[0].data if view else 0))
         return 0
 
 
 # ---- building ----------------------------------------------------------------------------------------------------------
 
-cdef object key_of(const Value *v):
-    """Values with equal keys are the same tensor while all of them are held."""
-    return (<size_t> v.buf, <size_t> v.data, v.meta.dtype,
-            tuple([v.meta.dims[i] for i in range(2 * v.meta.rank)]))
-
-
 cdef class Builder:
     cdef dict regs              # key -> register
     cdef dict saved             # key -> places (node, place in it) of saved values
+    cdef dict known             # key -> tensor, of the tracer
     cdef dict tensors           # register -> tensor that describes it
     cdef list constants
     cdef list inputs            # (node, place, register, same_as, tensor)
@@ -80,12 +97,13 @@ cdef class Builder:
         self.n_regs += 1
         return self.n_regs - 1
 
-    cdef int reg(self, EagerTensor t) except -1:
+    cdef int reg(self, object key) except -1:
         """Register of a value that a step reads."""
-        key = key_of(&t.v)
+        cdef EagerTensor t
         r = self.regs.get(key)
         if r is not None:
             return r
+        t = self.known[key]
         r = self.new(key, t)
         places = self.saved.get(key)
         if places is None:
@@ -114,7 +132,7 @@ cdef int find_saved(Sweep s, Builder b, Tracer tracer) except -1:
             c = tracer.copies.get((<size_t> n, bit))
             if c is not None:
                 b.saved.setdefault(key_of(&c.v), []).append((i, place))
-            if v.buf != NULL and not v.buf.flags & SHARED:
+            if v.buf != NULL and not v.buf.flags & (SHARED | DEFERRED):
                 b.saved.setdefault(key_of(v), []).append((i, place))
             place += 1
     return 0
@@ -124,30 +142,35 @@ cdef Program build(Sweep s, list outputs, list targets, list seeds, list results
     """The program of a finished sweep, whose visited nodes are sorted."""
     cdef Builder b = Builder()
     cdef Program p = Program()
-    cdef EagerTensor t, out
+    cdef EagerTensor t
     cdef list steps = [], ints = []
     cdef int r
-    b.regs, b.saved, b.tensors, b.constants, b.inputs = {}, {}, {}, [], []
+    b.regs, b.saved, b.tensors, b.constants, b.inputs, b.known = {}, {}, {}, [], [], tracer.tensors
+    for address in s.ctx.again:
+        if s.find(<Node *> <size_t> address) < 0:
+            return None                 # its operands have no place in the trace that is compared
     find_saved(s, b, tracer)
     for t in seeds:
         if key_of(&t.v) in b.regs or key_of(&t.v) in b.saved:
             return None
         b.new(key_of(&t.v), t)
-    for op, xs, out, params, view in tracer.log:
-        args = [b.reg(t) for t in xs]
-        key = key_of(&out.v)
+    for op, xs, key, params, view, offset in tracer.log:
+        args = [b.reg(x) for x in xs]
         if key in b.regs:
             if not view:
                 return None
             continue
-        r = b.new(key, out)
-        steps.append([op, args, r, params, view])
+        r = b.new(key, tracer.tensors[key])
+        steps.append([op, args, r, params, view, offset])
     codes = []
     for t in results:
         if t is None:
             codes.append(NONE)
-        elif key_of(&t.v) in b.regs or key_of(&t.v) in b.saved:
-            codes.append(b.reg(t))
+            continue
+        key = key_of(&t.v)
+        if key in b.regs or key in b.saved:
+            tracer.tensors.setdefault(key, t)
+            codes.append(b.reg(key))
         else:
             codes.append(ZEROS)
     describe(p, s, outputs, targets, seeds, ints, bounded)
@@ -199,16 +222,9 @@ cdef int describe(Program p, Sweep s, list outputs, list targets, list seeds, li
                 ints.append(CUT if place < 0 else place)
     p.roots = [s.find(t.node) if t.node != NULL else -1 for t in outputs]
     p.targets = [s.find(t.node) if t.node != NULL else -1 for t in targets]
-    p.seeds = [hold_layout(t) for t in seeds]
+    p.seeds = [hold_layout(&t.v) for t in seeds]
     p.seeds_tracked = [t.node != NULL for t in seeds]
     return 0
-
-
-cdef EagerTensor hold_layout(EagerTensor t):
-    """A tensor that keeps the metadata only."""
-    cdef EagerTensor u = EagerTensor.__new__(EagerTensor)
-    u.v.meta = meta_ref(t.v.meta)
-    return u
 
 
 cdef int assemble(Program p, Builder b, list steps, list codes, list ints) except -1:
@@ -218,7 +234,7 @@ cdef int assemble(Program p, Builder b, list steps, list codes, list ints) excep
     cdef int i, r
     cdef list used = [b.tensors[k] for k in range(b.n_regs)]
     last, owned = {}, {s[2] for s in steps if not s[4]}
-    for i, (op, args, out, params, view) in enumerate(steps):
+    for i, (op, args, out, params, view, offset) in enumerate(steps):
         for r in args:
             last[r] = i
     read = set(last) | {c for c in codes if c >= 0}
@@ -235,7 +251,7 @@ cdef int assemble(Program p, Builder b, list steps, list codes, list ints) excep
             p.inputs[p.n_inputs].same_as = -1 if same_as < 0 else first_of(p, r)
             p.inputs[p.n_inputs].meta = meta_ref(t.v.meta)
             p.n_inputs += 1
-    for i, (op, args, out, params, view) in enumerate(steps):
+    for i, (op, args, out, params, view, offset) in enumerate(steps):
         step = &p.steps[i]
         t = <EagerTensor> used[out]
         step.op = op
@@ -247,9 +263,7 @@ cdef int assemble(Program p, Builder b, list steps, list codes, list ints) excep
         step.reuse = -1
         step.params = params_ref((<Held> params).p) if params is not None else NULL
         step.meta = meta_ref(t.v.meta)
-        if view:
-            x = <EagerTensor> used[args[0]]
-            step.offset = t.v.data - x.v.data
+        step.offset = offset
         dead = sorted({r for r in args if last[r] == i and r not in codes})
         if not view:
             for r in dead:
