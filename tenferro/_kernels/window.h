@@ -9,7 +9,7 @@
 
 enum {
     TF_PART_BYTES = 256 << 10,  /* what is made up at a time */
-    TF_CUT_BYTES = 8 << 10,     /* of the last axis, where the window is faster along the one before */
+    TF_CUT_BYTES = 4 << 10,     /* of the last axis, where the window is faster along the one before */
 };
 
 /* The window starts at element start[k] of axis k and takes every step[k]-th, count[k] of them; steps are not zero. */
@@ -161,7 +161,7 @@ static void tf_embed_chunk(const tf_window *w, const tf_division *v, int in, ptr
         const tf_piece q = tf_piece_of(w, last, c, v->cut);
         const ptrdiff_t rows = cut ? p.to - p.from : 1;
         const ptrdiff_t length = cut ? (q.to - q.from) * w->item : (p.to - p.from) * v->bytes;
-        const ptrdiff_t row = !cut ? v->bytes : near_part ? v->cut * w->item : v->bytes, pitch = cut ? row : 0;
+        const ptrdiff_t row = !cut ? v->bytes : near_part ? v->cut * w->item + TF_LINE : v->bytes, pitch = cut ? row : 0;
         char *const to = dst + (cut ? c * w->item : 0), *const part = near_part ? near_part : to;
         const int inside = in && p.inside && (!cut || q.inside);
         const ptrdiff_t place[4] = {inside ? tf_offset(w, v->axis, &p) : -1, inside ? p.inside : 0,
@@ -170,7 +170,7 @@ static void tf_embed_chunk(const tf_window *w, const tf_division *v, int in, ptr
             for (ptrdiff_t i = 0; i < rows; i++)
                 tf_paint(w, part + i * pitch, length);
         else if (memcmp(held, place, sizeof place) != 0)
-            tf_paint(w, part, cut ? v->chunk * v->cut * w->item : v->chunk * v->bytes);
+            tf_paint(w, part, v->chunk * row);
         memcpy(held, place, sizeof place);
         if (inside)
             tf_fill_part(w, v->axis, &p, &q, row, src, part);
@@ -194,7 +194,8 @@ static void tf_embed(tf_window *w, char *dst) {
     for (int k = 0; k < v.axis; k++)
         outer *= w->n[k];
     const ptrdiff_t total = outer * w->n[v.axis] * v.bytes;
-    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(TF_PART_BYTES + v.bytes + TF_LINE) : NULL;
+    const ptrdiff_t row = v.cut < w->n[w->rank - 1] ? v.cut * w->item + TF_LINE : v.bytes;
+    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(v.chunk * row + TF_LINE) : NULL;
     char *const near_part = memory ? memory + (-(uintptr_t)memory) % TF_LINE : NULL;
     for (; outer > 0; outer--) {
         const char *src = w->src;
