@@ -11,16 +11,30 @@ import numpy as np
 import tenferro
 from tenferro._core import memory
 from tenferro._kernels import elementary
+from tenferro._kernels.blas import library_name
 
 
-def blas():
-    """Name and version of the BLAS behind ``scipy.linalg.cython_blas``, which matrix products call."""
+def scipy_blas():
+    """Name and version of the BLAS behind ``scipy.linalg.cython_blas``."""
     try:
         import scipy
         build = scipy.show_config(mode="dicts")["Build Dependencies"]["blas"]
     except Exception as error:
         return {"name": None, "reason": f"{type(error).__name__}: {error}"}
     return {"name": build.get("name"), "version": build.get("version"), "scipy": scipy.__version__}
+
+
+def libraries():
+    """The BLAS that matrix products call, and the library of LAPACK's routines."""
+    scipy = scipy_blas()
+    try:
+        used = library_name()
+        if used == "mkl":
+            from tenferro._kernels import mkl
+            return {"used": "mkl", "name": "mkl", **mkl.description()}, scipy
+    except tenferro.errors.UnsupportedError as error:
+        return {"used": None, "reason": str(error)}, scipy
+    return {"used": "scipy", **scipy}, scipy
 
 
 def engines():
@@ -31,7 +45,8 @@ def engines():
 
 def threads():
     """Environment variables that set thread counts of BLAS, and the CPUs that this process may use."""
-    names = ("TENFERRO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "SLURM_CPUS_PER_TASK")
+    names = ("TENFERRO_NUM_THREADS", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "MKL_THREADING_LAYER",
+             "SLURM_CPUS_PER_TASK")
     cpus = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     return {"cpus": cpus, "variables": {name: os.environ[name] for name in names if name in os.environ}}
 
@@ -39,6 +54,7 @@ def threads():
 def info():
     """Facts about this installation, as plain data."""
     live_blocks, live_bytes = memory.live()
+    blas, lapack = libraries()
     return {
         "tenferro": tenferro.__version__,
         "python": platform.python_version(),
@@ -46,7 +62,8 @@ def info():
         "platform": f"{platform.system()} {platform.machine()}",
         "include": tenferro.get_include(),
         "elementary": elementary.info(),
-        "blas": blas(),
+        "blas": blas,
+        "lapack": lapack,
         "threads": threads(),
         "engines": engines(),
         "memory": {"live_blocks": live_blocks, "live_bytes": live_bytes},

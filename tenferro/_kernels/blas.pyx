@@ -1,4 +1,4 @@
-"""BLAS through the function pointers that SciPy exports.
+"""BLAS through the function pointers that SciPy exports, or MKL's with ``TENFERRO_BLAS=mkl``.
 
 Loaded at the first product that needs it. Complex-valued functions are never used: how they return their value differs
 between libraries.
@@ -12,6 +12,7 @@ from importlib.machinery import PathFinder
 from importlib.util import module_from_spec
 
 from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
+from libc.stdint cimport uintptr_t
 
 from tenferro._core.abi cimport D_C64, D_C128, D_F32, D_F64
 from tenferro.errors import UnsupportedError
@@ -59,8 +60,17 @@ def signature(text, precision):
     return letters
 
 
-cdef void *routine(object module, str precision, str name, str expected) except NULL:
-    """Pointer to one routine, its signature checked."""
+def library_name():
+    """The library that ``TENFERRO_BLAS`` asks for."""
+    name = os.environ.get("TENFERRO_BLAS") or "scipy"
+    if name not in ("scipy", "mkl"):
+        raise UnsupportedError(f"TENFERRO_BLAS is {name!r}; 'scipy' and 'mkl' are the ones that there are", op="matmul",
+                               engine="cpu")
+    return name
+
+
+cdef void *exported(object module, str precision, str name, str expected) except NULL:
+    """Pointer to one routine of SciPy's, its signature checked."""
     capsule = module.__pyx_capi__.get(precision + name)
     if capsule is not None:
         text = PyCapsule_GetName(capsule)
@@ -70,6 +80,14 @@ cdef void *routine(object module, str precision, str name, str expected) except 
                            "release whose BLAS has 32-bit integers", op="matmul", engine="cpu")
 
 
+cdef void *routine(object module, str precision, str name, str expected) except NULL:
+    """Pointer to one routine of SciPy's module or of a library that `mkl` loaded."""
+    if hasattr(module, "__pyx_capi__"):
+        return exported(module, precision, name, expected)
+    from . import mkl
+    return <void *> <uintptr_t> mkl.address(module, precision + name)
+
+
 _lock = threading.Lock()
 
 
@@ -77,7 +95,11 @@ def fetch():
     """Fill the tables."""
     global loaded
     cdef int dtype
-    module = blas_module()
+    if library_name() == "mkl":
+        from . import mkl
+        module = mkl.library()
+    else:
+        module = blas_module()
     for dtype, precision in ((D_F32, "s"), (D_F64, "d"), (D_C64, "c"), (D_C128, "z")):
         gemm[dtype] = <gemm_t> routine(module, precision, "gemm", "cciiixxixixxi")
         gemv[dtype] = <gemv_t> routine(module, precision, "gemv", "ciixxixixxi")
