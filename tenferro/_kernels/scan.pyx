@@ -10,7 +10,11 @@ from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .copy cimport copy
 from .reduce cimport maximum
-from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop, strided_loop
+from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop, loop_t, strided_loop
+
+cdef extern from "running.h":
+    loop_t tf_cumsums[13]
+    loop_t tf_cumprods[13]
 
 cdef enum:
     SHORT = 8           # an inner loop along other axes is longer than this
@@ -32,7 +36,9 @@ cdef inline void move_sized(char **args, Py_ssize_t n, const Py_ssize_t *s, size
 
 cdef void move(char **args, const Py_ssize_t *n, const Py_ssize_t *s, void *data) noexcept nogil:
     cdef int size = (<int *> data)[0]
-    if size == 8:
+    if s[0] == size and s[1] == size:
+        memcpy(args[1], args[0], n[0] * size)
+    elif size == 8:
         move_sized(args, n[0], s, 8)
     elif size == 4:
         move_sized(args, n[0], s, 4)
@@ -133,7 +139,10 @@ cdef int run(Loop *loop, int n_in, const Value *ins, const Value *out, int axis,
 
 cdef int cumulate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef Loop *loop = find_loop(Op.ADD if op == Op.CUMSUM else Op.MUL, out.meta.dtype)
-    return run(loop, 1, ins, out, <int> params.v[0], params.v[1])
+    cdef Loop own
+    own.fn = tf_cumsums[out.meta.dtype] if op == Op.CUMSUM else tf_cumprods[out.meta.dtype]
+    own.data = loop
+    return run(loop if own.fn == NULL else &own, 1, ins, out, <int> params.v[0], params.v[1])
 
 
 ctypedef fused inexact_t:
