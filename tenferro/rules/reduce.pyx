@@ -77,7 +77,7 @@ cdef T prod_dx(Ctx c, T t):
 cdef T winners(Ctx c):
     """Which elements equal the result; NaN wins where it is."""
     cdef T x = alias(c.arg(0), NULL)
-    return logical_or(equal(x, unreduced(c, alias(c.out(), NULL))), isnan(x))
+    return logical_or(equal(x, unreduced(c, alias(c.out(), NULL))), not_equal(x, x))
 
 cdef T count(Ctx c, T w, T like, bint keepdims):
     """Among how many winners a unit is shared equally."""
