@@ -19,8 +19,8 @@ cdef extern from "vector/elementary.h" nogil:
 VARIANTS = ("baseline", "avx2", "avx512")
 
 # in the order of variant.h
-NAMES = ("exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "asin",
-         "acos", "atan", "cbrt", "sin", "cos", "tan")
+NAMES = ("exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "asin", "acos",
+         "atan", "cbrt", "exp", "sin", "cos", "tan")
 
 
 def choose(str wanted, list available):

@@ -73,7 +73,15 @@ static inline double F(scaled)(double p, double k) {
     return (1 + p) * F(pow2)(half) * F(pow2)((n - (half - MAGIC)) + MAGIC);
 }
 
+#define EXP_FAR_BITS 0x4086200000000000ULL      /* of 708: the result is a normal number */
+
 static inline double F(exp)(double x) {
+    double k;
+    const double p = F(exp_reduced)(x, &k);
+    return F(from_bits)(F(bits)(1 + p) + (F(bits)(k) << 52));
+}
+
+static inline double F(exp_whole)(double x) {
     double k;
     x = F(clamp)(x, -1000, 1000);
     const double p = F(exp_reduced)(x, &k);
@@ -200,30 +208,32 @@ static inline double F(atanh)(double x) {
 
 /* ---- circular functions ---- */
 
-#define FAR 1e6     /* beyond it the pieces of pi/2 are too few: see far.h */
+#define FAR 1e6         /* beyond it the pieces of pi/2 are too few: see far.h */
+#define FAR_BITS 0x412e848000000000ULL
+#define FAR_BITS_F 0x49742400u
 
 typedef struct { double hi, lo; uint64_t k; } F(angle);
 
-/* x - k pi/2 as hi + lo, for |x| <= FAR: pi/2 in 33 + 33 + 53 bits, of which k times the first two are exact. Among all such
- * doubles the nearest to multiples of pi/2 (found by search) are 29 pi/2 times a power of two, 6e-19 for the first; the error
- * of lo, k 2**-122, is below 2**-55 of every one. */
+/* x - k pi/2 as hi - lo, which keeps the sign of zero, for |x| <= FAR: pi/2 in 33 + 33 + 53 bits, of which k times the first
+ * two are exact. Among all such doubles the nearest to multiples of pi/2 (found by search) are 29 pi/2 times a power of two,
+ * 6e-19 for the first; the error of lo, k 2**-122, is below 2**-55 of every one. */
 static inline F(angle) F(reduced)(double x) {
     F(angle) r;
     const double n = MA(x, 0.6366197723675814, MAGIC), k = n - MAGIC;
     const double a = MA(-k, 0x1.921fb54400000p+0, x), b = MA(-k, 0x1.0b4611a600000p-34, a);
-    const double lo = MA(-k, 0x1.3198a2e037073p-69, MA(-k, 0x1.0b4611a600000p-34, a - b));
+    const double off = MA(k, 0x1.3198a2e037073p-69, MA(k, 0x1.0b4611a600000p-34, b - a));
     r.k = F(bits)(n);
-    r.hi = b + lo;
-    r.lo = (b - r.hi) + lo;
+    r.hi = b - off;
+    r.lo = off - (b - r.hi);
     return r;
 }
 
 /* for |hi| <= pi/4; 2**-56 */
 static inline double F(sin_near)(F(angle) r) {
     const double z = r.hi * r.hi, q = z * z;
-    const double even = MA(q, MA(q, -2.5051131455447428e-08, -0.0001984126983675497), -0.16666666666666666);
-    const double odd = MA(q, MA(q, 1.591810123167728e-10, 2.755731610068312e-06), 0.008333333333330946);
-    return r.hi + MA(r.hi * z, MA(z, odd, even), r.lo);
+    const double even = MA(q, MA(q, 2.5051131455447428e-08, 0.0001984126983675497), 0.16666666666666666);
+    const double odd = MA(q, MA(q, -1.591810123167728e-10, -2.755731610068312e-06), -0.008333333333330946);
+    return r.hi - MA(r.hi * z, MA(z, odd, even), r.lo);
 }
 
 /* for |hi| <= pi/4; 2**-60 */
@@ -231,7 +241,7 @@ static inline double F(cos_near)(F(angle) r) {
     const double z = r.hi * r.hi, q = z * z, half = 0.5 * z, w = 1 - half;
     const double even = MA(q, MA(q, 2.087614602470193e-09, 2.4801587298763433e-05), 0.041666666666666664);
     const double odd = MA(q, MA(q, -1.1382614869434128e-11, -2.7557317270560385e-07), -0.0013888888888887395);
-    return w + (((1 - w) - half) + MA(q, MA(z, odd, even), -(r.hi * r.lo)));
+    return w + (((1 - w) - half) + MA(q, MA(z, odd, even), r.hi * r.lo));
 }
 
 static inline double F(sine)(F(angle) r) {
@@ -240,8 +250,7 @@ static inline double F(sine)(F(angle) r) {
 }
 
 static inline double F(sin)(double x) {
-    const double y = F(sine)(F(reduced)(x));
-    return fabs(x) < 0x1p-27 ? x : y;
+    return F(sine)(F(reduced)(x));
 }
 
 static inline double F(cos)(double x) {
@@ -257,8 +266,7 @@ static inline double F(tangent)(F(angle) r) {
 }
 
 static inline double F(tan)(double x) {
-    const double y = F(tangent)(F(reduced)(x));
-    return fabs(x) < 0x1p-27 ? x : y;
+    return F(tangent)(F(reduced)(x));
 }
 
 /* ---- their inverses ---- */

@@ -25,7 +25,7 @@ static F(angle) F(reduced_far)(double x) {
     const double y = hi * PIO2_HI, error = fma(hi, PIO2_HI, -y) + (hi * PIO2_LO + lo * PIO2_HI);
     const double sign = x < 0 ? -0x1p-128 : 0x1p-128;
     r.hi = (y + error) * sign;
-    r.lo = ((y - (y + error)) + error) * sign;
+    r.lo = (((y + error) - y) - error) * sign;
     r.k = (part[0] >> 62) + (top >> 63);
     if (x < 0) r.k = -r.k;
     return r;

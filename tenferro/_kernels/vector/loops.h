@@ -32,9 +32,9 @@ typedef void (*F(pass_f))(const float *, float *, ptrdiff_t);
 DEFINE_RUN(run_d, double, F(pass_d))
 DEFINE_RUN(run_f, float, F(pass_f))
 
+#define DEFINE_PASSES(f) DEFINE_PASS(f##_pass_d, double, F(f)) DEFINE_PASS(f##_pass_f, float, F(f##_single))
+
 #define DEFINE_LOOPS(f)                                                                                             \
-    DEFINE_PASS(f##_pass_d, double, F(f))                                                                           \
-    DEFINE_PASS(f##_pass_f, float, F(f##_single))                                                                   \
     static void F(f##_d)(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused) {                      \
         (void)unused;                                                                                               \
         F(run_d)(F(f##_pass_d), args, *n, st);                                                                      \
@@ -44,8 +44,39 @@ DEFINE_RUN(run_f, float, F(pass_f))
         F(run_f)(F(f##_pass_f), args, *n, st);                                                                      \
     }
 
-/* The same for functions whose reduction ends at FAR: elements beyond it are computed one by one, wherever they stand. */
-#define DEFINE_FAR_PASS(NAME, T, WORD, FAR_BITS, CALL, BEYOND)                                                      \
+/* Whether a number lies beyond a limit, which is given by its bits; NaN does. */
+#define DEFINE_ANY_BEYOND(NAME, T, WORD)                                                                            \
+    static inline int F(NAME)(const T *x, ptrdiff_t n, WORD limit) {                                                \
+        const WORD sign = (WORD)1 << (8 * sizeof(WORD) - 1);                                                        \
+        WORD beyond = 0;                                                                                            \
+        for (ptrdiff_t i = 0; i < n; i++) {                                                                         \
+            WORD b;                                                                                                 \
+            memcpy(&b, &x[i], sizeof b);                                                                            \
+            beyond |= limit - (b & ~sign);                                                                          \
+        }                                                                                                           \
+        return (beyond & sign) != 0;                                                                                \
+    }
+
+DEFINE_ANY_BEYOND(any_beyond_d, double, uint64_t)
+DEFINE_ANY_BEYOND(any_beyond_f, float, uint32_t)
+
+/* Two loops with the same results for arguments up to the limit; the first is the faster one. */
+#define DEFINE_EXP_PASS(S, T, LIMIT_BITS, CALL, WHOLE)                                                              \
+    DEFINE_PASS(exp_pass_##S##_near, T, CALL)                                                                       \
+    DEFINE_PASS(exp_pass_##S##_whole, T, WHOLE)                                                                     \
+    static void F(exp_pass_##S)(const T *x, T *y, ptrdiff_t n) {                                                    \
+        for (; n > 0; n -= BLOCK, x += BLOCK, y += BLOCK) {                                                         \
+            const ptrdiff_t m = n < BLOCK ? n : BLOCK;                                                              \
+            (F(any_beyond_##S)(x, m, LIMIT_BITS) ? F(exp_pass_##S##_whole) : F(exp_pass_##S##_near))(x, y, m);      \
+        }                                                                                                           \
+    }
+
+DEFINE_EXP_PASS(d, double, EXP_FAR_BITS, F(exp), F(exp_whole))
+DEFINE_EXP_PASS(f, float, EXP_FAR_BITS_F, F(exp_single), F(exp_single_whole))
+
+/* A loop for arguments up to FAR; others are replaced one by one, wherever they stand. */
+#define DEFINE_CIRCULAR_PASS(NAME, S, T, LIMIT_BITS, CALL, BEYOND)                                                  \
+    DEFINE_PASS(NAME##_near, T, CALL)                                                                               \
     static void F(NAME##_patch)(const T *x, T *y, ptrdiff_t n) {                                                    \
         for (ptrdiff_t i = 0; i < n; i++) {                                                                         \
             if (fabs((double)x[i]) > FAR) y[i] = (T)BEYOND(x[i]);                                                   \
@@ -55,29 +86,17 @@ DEFINE_RUN(run_f, float, F(pass_f))
         T copy[BLOCK];                                                                                              \
         for (; n > 0; n -= BLOCK, x += BLOCK, y += BLOCK) {                                                         \
             const ptrdiff_t m = n < BLOCK ? n : BLOCK;                                                              \
-            WORD far = 0;                                                                                           \
-            for (ptrdiff_t i = 0; i < m; i++) {                                                                     \
-                WORD b;                                                                                             \
-                memcpy(&b, &x[i], sizeof b);                                                                        \
-                far |= FAR_BITS - (b & ~((WORD)1 << (8 * sizeof(WORD) - 1)));                                       \
-            }                                                                                                       \
-            const int any = far >> (8 * sizeof(WORD) - 1) != 0;                                                     \
-            if (any) memcpy(copy, x, (size_t)m * sizeof(T));                                                        \
-            F(NAME##_all)(x, y, m);                                                                                 \
-            if (any) F(NAME##_patch)(copy, y, m);                                                                   \
+            const int beyond = F(any_beyond_##S)(x, m, LIMIT_BITS);                                                 \
+            if (beyond) memcpy(copy, x, (size_t)m * sizeof(T));                                                     \
+            F(NAME##_near)(x, y, m);                                                                                \
+            if (beyond) F(NAME##_patch)(copy, y, m);                                                                \
         }                                                                                                           \
     }
 
-#define DEFINE_FAR_LOOPS(f)                                                                                         \
-    DEFINE_PASS(f##_pass_d_all, double, F(f))                                                                       \
-    DEFINE_PASS(f##_pass_f_all, float, F(f##_single))                                                               \
-    DEFINE_FAR_PASS(f##_pass_d, double, uint64_t, 0x412e848000000000ULL, F(f), F(f##_far))                          \
-    DEFINE_FAR_PASS(f##_pass_f, float, uint32_t, 0x49742400u, F(f##_single), F(f##_far))                            \
-    static void F(f##_d)(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused) {                      \
-        (void)unused;                                                                                               \
-        F(run_d)(F(f##_pass_d), args, *n, st);                                                                      \
-    }                                                                                                               \
-    static void F(f##_f)(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused) {                      \
-        (void)unused;                                                                                               \
-        F(run_f)(F(f##_pass_f), args, *n, st);                                                                      \
-    }
+#define DEFINE_CIRCULAR_PASSES(NAME)                                                                                \
+    DEFINE_CIRCULAR_PASS(NAME##_pass_d, d, double, FAR_BITS, F(NAME), F(NAME##_far))                                \
+    DEFINE_CIRCULAR_PASS(NAME##_pass_f, f, float, FAR_BITS_F, F(NAME##_single), F(NAME##_far))
+
+DEFINE_CIRCULAR_PASSES(sin)
+DEFINE_CIRCULAR_PASSES(cos)
+DEFINE_CIRCULAR_PASSES(tan)

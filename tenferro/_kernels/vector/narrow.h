@@ -37,7 +37,15 @@ static inline float F(exp_reduced_f)(float x, float *k) {
     return MF(q, MF(r, MF(q, 0.008363179052722578f, 0.16666576989698775f), even), r);
 }
 
+#define EXP_FAR_BITS_F 0x42ae0000u      /* of 87: the result is a normal number */
+
 static inline float F(exp_single)(float x) {
+    float k;
+    const float p = F(exp_reduced_f)(x, &k);
+    return F(from_bits_f)(F(bits_f)(1 + p) + (F(bits_f)(k) << 23));
+}
+
+static inline float F(exp_single_whole)(float x) {
     float k;
     x = F(clamp_f)(x, -120, 100);
     const float p = F(exp_reduced_f)(x, &k), n = k - MAGIC_F, half = MF(0.5f, n, MAGIC_F);

@@ -146,9 +146,11 @@ static inline double F(short_asin_poly)(double z) {
 }
 
 static inline float F(asin_single)(float v) {
-    const double a = fabsf(v), z = a < 0.5 ? a * a : 0.5 * (1 - a), t = a < 0.5 ? a : sqrt(z);
+    const double a = fabs((double)v);
+    const uint64_t near = -(uint64_t)(a < 0.5);
+    const double z = F(pick)(near, a * a, 0.5 * (1 - a)), t = F(pick)(near, a, sqrt(z));
     const double y = MA(t * z, F(short_asin_poly)(z), t);
-    return copysignf((float)(a < 0.5 ? y : PIO2_HI - 2 * y), v);
+    return copysignf((float)F(pick)(near, y, PIO2_HI - 2 * y), v);
 }
 
 static inline float F(acos_single)(float v) {

@@ -5,26 +5,35 @@
 #include "far.h"
 #include "loops.h"
 
-#define NEAR(X) X(exp) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
+#define PLAIN(X) X(exp2) X(expm1) X(log) X(log2) X(log10) X(log1p) X(sinh) X(cosh) X(tanh) X(asinh) X(acosh) X(atanh) \
     X(asin) X(acos) X(atan) X(cbrt)
 
-NEAR(DEFINE_LOOPS)
-DEFINE_FAR_LOOPS(sin)
-DEFINE_FAR_LOOPS(cos)
-DEFINE_FAR_LOOPS(tan)
+#define LIMITED(X) X(exp) X(sin) X(cos) X(tan)
+
+PLAIN(DEFINE_PASSES)
+PLAIN(DEFINE_LOOPS)
+LIMITED(DEFINE_LOOPS)
 
 #define BOTH(f) {F(f##_f), F(f##_d)},
-static const tf_vector_loop F(table)[TF_VECTOR_FUNCTIONS][2] = {NEAR(BOTH) BOTH(sin) BOTH(cos) BOTH(tan)};
+static const tf_vector_loop F(table)[TF_VECTOR_FUNCTIONS][2] = {PLAIN(BOTH) LIMITED(BOTH)};
 
 #undef BOTH
-#undef NEAR
-#undef DEFINE_FAR_LOOPS
-#undef DEFINE_FAR_PASS
+#undef LIMITED
+#undef PLAIN
+#undef DEFINE_CIRCULAR_PASSES
+#undef DEFINE_CIRCULAR_PASS
+#undef DEFINE_EXP_PASS
+#undef DEFINE_ANY_BEYOND
 #undef DEFINE_LOOPS
+#undef DEFINE_PASSES
 #undef DEFINE_RUN
 #undef DEFINE_PASS
 #undef BLOCK
+#undef FAR_BITS_F
+#undef FAR_BITS
 #undef FAR
+#undef EXP_FAR_BITS_F
+#undef EXP_FAR_BITS
 #undef ONE_BITS
 #undef SQRT_HALF_BITS
 #undef PIO2_LO
