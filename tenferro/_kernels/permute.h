@@ -276,7 +276,7 @@ static void tf_permute(int item, int rank, const ptrdiff_t *n, const char *src, 
         return;
     }
     /* rows that are read side by side: whole lines of the destination, but no more streams than are fetched ahead */
-    const int want = !crossed ? TF_TILE_MAX : line > 16 ? line : 16;
+    const int want = !crossed ? TF_TILE_MAX : line < 16 ? lines : line;
     if (crossed)
         tf_add(&j, &c, fast, lines, taken);
     tf_add(&i, &c, last, want, taken);
