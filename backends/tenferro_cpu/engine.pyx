@@ -1,13 +1,16 @@
-"""The serial CPU engine: one kernel per operation on host memory."""
+"""The CPU engines: one kernel per operation on host memory, on one thread or on several."""
 
 cimport cython
 from tenferro._core.abi cimport *
 from tenferro._core.engine cimport ExecutionEngine, kernel_table
 from tenferro._core.optable cimport Op
 from tenferro._kernels cimport along, contract, copy, fused, index, loops, moments, reduce, scan, special, structure, ufunc
+from tenferro._kernels.parallel cimport close_engine, open_engine
 
 from tenferro._core import optable
 from tenferro._kernels import elementary
+
+from . import threads as counting
 
 cdef kernel_t *table = kernel_table()
 
@@ -17,16 +20,52 @@ cdef kernel_t *table = kernel_table()
 cdef class CpuEngine(ExecutionEngine):
     """Engine that computes on the CPU. All of them share the host's memory, so a fresh one never conflicts."""
 
+    cdef int opened             # threads that BLAS and the pool know of
+
     def __cinit__(self, *args, **kwargs):
         self.kernels = table
 
     def __init__(self):
         self.name = "cpu"
 
+    def __dealloc__(self):
+        if self.opened:
+            close_engine(self.opened)
+
     @staticmethod
     def serial():
-        """Engine that computes on the calling thread."""
+        """Engine that computes on the calling thread. BLAS has a thread count of its own, which this engine leaves alone."""
         return CpuEngine()
+
+    @staticmethod
+    def threaded(n=None):
+        """Engine that shares large work among threads.
+
+        Small work stays on the calling thread. Own kernels give the bits of the serial engine for any number of threads;
+        BLAS and LAPACK agree to rounding. The process-wide thread count of BLAS is set to that of the engine; stacks of
+        small matrices are shared among the threads instead, each with BLAS on one.
+
+        Parameters
+        ----------
+        n : int, optional
+            Number of threads, the calling one included. Without it the first of ``TENFERRO_NUM_THREADS``,
+            ``OMP_NUM_THREADS`` and ``SLURM_CPUS_PER_TASK`` that is set, else as many as the process may use CPUs by its
+            affinity mask and the quota of its control group.
+
+        Raises
+        ------
+        ValidationError
+            The number, or the variable that the message names, is no whole number from 1 to 1024.
+        """
+        cdef CpuEngine engine = CpuEngine()
+        cdef int count = counting.count(n)
+        engine.name = "cpu-threads"
+        open_engine(count)
+        engine.opened = engine.threads = count
+        return engine
+
+    def __repr__(self):
+        return f"<CpuEngine {self.name!r} with {self.threads} threads>" if self.opened else f"<CpuEngine {self.name!r}>"
 
 
 cdef class Table:

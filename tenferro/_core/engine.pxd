@@ -10,6 +10,7 @@ cdef class ExecutionEngine:
     cdef readonly str kind
     cdef readonly object context_id
     cdef object __weakref__
+    cdef readonly int threads       # that its kernels may use
 
     cdef int register(self, int op, kernel_t fn, int abi) except -1
 

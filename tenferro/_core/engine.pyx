@@ -41,6 +41,7 @@ cdef class ExecutionEngine:
         self.kind = "host"
         self.context_id = "host"
         self.kernels = _empty
+        self.threads = 1
 
     def __init__(self, str name not None="host", str kind not None="host", context_id="host"):
         self.name = name

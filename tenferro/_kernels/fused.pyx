@@ -6,6 +6,7 @@ cache. Inner loops are those of the single operations, so a group gives their bi
 """
 
 from tenferro._core.memory cimport *
+from .parallel cimport CHUNK, PARALLEL_SIZE, parallel, threads_of
 from .ufunc cimport Loop, NOGIL_SIZE, broadcast_strides, find_loop
 
 cdef enum:
@@ -71,8 +72,11 @@ cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcep
             p.shape[j] = p.shape[i]
         for k in range(p.n_external):
             p.strides[k][j] = p.strides[k][i]
-    if r:
-        p.rank += 1
+    if r == 0:
+        p.shape[0] = 1
+        for k in range(p.n_external):
+            p.strides[k][0] = 0
+    p.rank += 1
 
 
 cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params *params) except -1:
@@ -85,7 +89,7 @@ cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params 
     p.n_external = n + <int> params.v[2]
     plan_axes(p, ins, n, outs)
     for k in range(p.n_external):
-        if p.rank and p.strides[k][p.rank - 1]:
+        if p.strides[k][p.rank - 1]:
             bytes_each += ins[k].meta.itemsize if k < n else outs[k - n].meta.itemsize
     for i in range(p.n_steps):
         s = &p.steps[i]
@@ -94,7 +98,7 @@ cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params 
         for k in range(s.n):
             r = s.reg[k] = <int> code[6 if k == s.n - 1 else 3 + k]
             if r < p.n_external:
-                s.stride[k] = p.strides[r][p.rank - 1] if p.rank else 0
+                s.stride[k] = p.strides[r][p.rank - 1]
                 continue
             if k == s.n - 1:
                 itemsizes[r - p.n_external] = ITEMSIZE[s.loop.result]
@@ -129,41 +133,80 @@ cdef void run_row(const Pass *p, char **base, char *scratch, Py_ssize_t length) 
         length -= m
 
 
-cdef void run(const Pass *p) noexcept nogil:
+cdef void run(const Pass *p, int axis, Py_ssize_t first, Py_ssize_t length) noexcept nogil:
+    """The part from `first` on of one of the axes, and all of the others."""
     cdef char memory[SCRATCH + 64]
     cdef char *scratch = <char *> ((<size_t> memory + 63) & ~<size_t> 63)
     cdef char *base[MAX_EXTERNAL]
     cdef Py_ssize_t at[64]
-    cdef int i, k
+    cdef Py_ssize_t n
+    cdef int i, k, last = p.rank - 1
     for k in range(p.n_external):
-        base[k] = p.data[k]
+        base[k] = p.data[k] + first * p.strides[k][axis]
     for i in range(p.rank):
         at[i] = 0
     while True:
-        run_row(p, base, scratch, p.shape[p.rank - 1])
-        i = p.rank - 2
+        run_row(p, base, scratch, length if axis == last else p.shape[last])
+        i = last - 1
         while i >= 0:
             at[i] += 1
             for k in range(p.n_external):
                 base[k] += p.strides[k][i]
-            if at[i] < p.shape[i]:
+            n = length if i == axis else p.shape[i]
+            if at[i] < n:
                 break
             for k in range(p.n_external):
-                base[k] -= p.shape[i] * p.strides[k][i]
+                base[k] -= n * p.strides[k][i]
             at[i] = 0
             i -= 1
         if i < 0:
             return
 
 
+ctypedef struct Shared:
+    const Pass *p
+    int axis
+    Py_ssize_t each             # of the axis, for one chunk
+
+
+cdef void run_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    cdef Shared *w = <Shared *> arg
+    cdef Py_ssize_t first = chunk * w.each
+    run(w.p, w.axis, first, min(w.each, w.p.shape[w.axis] - first))
+
+
+cdef void share(const Pass *p, Py_ssize_t size, int threads) noexcept nogil:
+    """Chunks of about equal size along the outermost axis, or the longest one if that is too short."""
+    cdef Shared w
+    cdef Py_ssize_t n
+    cdef int i
+    w.p = p
+    w.axis = 0
+    if p.shape[0] < size // CHUNK:
+        for i in range(1, p.rank):
+            if p.shape[i] > p.shape[w.axis]:
+                w.axis = i
+    n = p.shape[w.axis]
+    w.each = max(<Py_ssize_t> 1, CHUNK // (size // n))
+    if w.axis == p.rank - 1:
+        w.each = (w.each + p.block - 1) // p.block * p.block
+    parallel(threads, (n + w.each - 1) // w.each, run_chunk, &w)
+
+
 cdef int fused(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef Pass p
-    if out.meta.size == 0:
+    cdef Py_ssize_t size = out.meta.size
+    cdef int threads
+    if size == 0:
         return 0
     plan(&p, ins, n, out, params)
-    if out.meta.size < NOGIL_SIZE:
-        run(&p)
-    else:
-        with nogil:
-            run(&p)
+    if size < NOGIL_SIZE:
+        run(&p, 0, 0, p.shape[0])
+        return 0
+    threads = threads_of(engine) if size >= PARALLEL_SIZE else 1
+    with nogil:
+        if threads > 1:
+            share(&p, size, threads)
+        else:
+            run(&p, 0, 0, p.shape[0])
     return 0
