@@ -21,6 +21,7 @@ cdef class DerivativeCache:
     cdef unsigned long long rejected[1024]      # keys of what cannot be kept, so that it is not tried again
 
     cdef bint seen_before(self, unsigned long long key) noexcept
+    cdef bint is_rejected(self, unsigned long long key) noexcept
     cdef int reject(self, unsigned long long key) noexcept
     cdef int forget(self) noexcept
     cdef int touch(self, CacheEntry e) except -1

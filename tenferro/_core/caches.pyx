@@ -84,6 +84,9 @@ cdef class DerivativeCache:
         place[0] = key
         return False
 
+    cdef bint is_rejected(self, unsigned long long key) noexcept:
+        return self.rejected[place_of(key)] == key
+
     cdef int reject(self, unsigned long long key) noexcept:
         self.rejected[place_of(key)] = key
         return 0

@@ -2,7 +2,8 @@
 
 The first time a structure is differentiated its rules run directly and only its hash is kept. The second time the sweep is
 watched and becomes a program (AD-transform cache, shared through an AdContext), bound to the kernels of the engine (prepared
-derivative, of one runtime). From the third time on no rule is called. A hit is confirmed node by node.
+derivative, of one runtime). From the third time on no rule is called. A hit is confirmed node by node. Where values are large
+the first sweep is followed without being computed, and its program runs: fused passes need less time and memory.
 
 A gradient that could be differentiated again is then not recorded operation by operation: its node remembers what was asked
 for, and is replaced by the recorded sweep when a sweep reaches it. A structure to which that happens is recorded at once the
@@ -17,13 +18,21 @@ from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_value
 from .optable cimport Op, ops
 from .program cimport Prepared, prepare
 from .state cimport engine_for, thread_state
-from .sweep cimport Sweep, backward, forward, held, lazy_hooks, reverse, start, zeros_of
+from .sweep cimport Sweep, backward, forward, held, hold_breath, lazy_hooks, reverse, start, zeros_of
 from .tracing cimport Tracer, build
 
 from libc.string cimport memcpy, memset
 
+from .sweep import NotSymbolic
+
+cdef extern from "Python.h":
+    int PyGC_Disable()
+    int PyGC_Enable()
+
 cdef enum:
     LONGEST = 100_000                   # nodes of a structure worth a program
+    LARGE = 1 << 15                     # elements from which a first sweep is worth a program
+    NEAREST = 64                        # nodes that are looked at for this
     ROOM = 1 << 30                      # places in the order of recording that a later recording may need
 
 
@@ -111,6 +120,16 @@ cdef bint worth_keeping(Sweep s) noexcept:
     return True
 
 
+cdef Tracer observe(Sweep s):
+    """Watch a sweep that must not write into its values."""
+    cdef Tracer tracer
+    s.pure = True
+    s.ctx.copies, s.ctx.again = {}, []
+    tracer = Tracer()
+    tracer.copies = s.ctx.copies
+    return tracer
+
+
 cdef list capture(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
                   list seeds):
     """Sweep under observation, and keep the program."""
@@ -121,10 +140,7 @@ cdef list capture(DerivativeCache cache, unsigned long long key, int kind, Eager
     s = start(rt, thread_state().no_grad == 0)
     if None in own:
         return direct(s, kind, outputs, targets, seeds)
-    s.pure = True
-    s.ctx.copies, s.ctx.again = {}, []
-    tracer = Tracer()
-    tracer.copies = s.ctx.copies
+    tracer = observe(s)
     try:
         found = direct(s, kind, outputs, targets, own)
     finally:
@@ -134,6 +150,85 @@ cdef list capture(DerivativeCache cache, unsigned long long key, int kind, Eager
     if not keep(cache, key, rt, p):
         cache.reject(key)
     return found
+
+
+cdef bint has_large(list outputs) noexcept:
+    """Whether one of the first values on the way back from the outputs is large."""
+    cdef Node *queue[NEAREST]
+    cdef Node *n
+    cdef int i = 0, k, count = 0
+    cdef EagerTensor t
+    for t in outputs:
+        if t.node != NULL and count < NEAREST:
+            queue[count] = t.node
+            count += 1
+    while i < count:
+        n = queue[i]
+        i += 1
+        if n.meta.size >= LARGE:
+            return True
+        for k in range(n.n_in):
+            if n.ins[k] != NULL and count < NEAREST:
+                queue[count] = n.ins[k]
+                count += 1
+    return False
+
+
+cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
+                    list seeds):
+    """The program of a sweep that is followed without being computed, kept in the caches; None if there can be none.
+
+    Rules do not look at values, or no program could stand for them.
+    """
+    cdef Sweep s
+    cdef Tracer tracer
+    cdef Program p = None
+    cdef EagerTensor y
+    cdef list found, leaves = [], own = [own_memory(t) for t in seeds]
+    cdef int collecting
+    s = start(rt, kind != BACKWARD and thread_state().no_grad == 0)
+    if None in own or s.id == 0:
+        return None
+    tracer = observe(s)
+    tracer.symbolic = True
+    collecting = PyGC_Disable()         # no finaliser may run while nothing is computed
+    hold_breath(True)
+    try:
+        if kind == BACKWARD:
+            y = <EagerTensor> outputs[0]
+            leaves, found = backward(s, y.node, <EagerTensor> own[0])
+        else:
+            found = direct(s, kind, outputs, targets, own)
+    except NotSymbolic:
+        cache.reject(key)
+        return None
+    finally:
+        hold_breath(False)
+        tracer.end()
+        if collecting:
+            PyGC_Enable()
+    if worth_keeping(s):
+        if kind == BACKWARD:
+            s.sort()
+        p = build(s, outputs, targets, own, found, tracer, kind != BACKWARD)
+    if p is not None and kind == BACKWARD:
+        p.leaves = [s.find(<Node *> <size_t> address) for address in leaves]
+    if not keep(cache, key, rt, p):
+        cache.reject(key)
+        return None
+    return p
+
+
+cdef Node **places(Program p, list outputs, list targets, list seeds) except NULL:
+    """The nodes of the trace that a program was just made of (to be freed)."""
+    cdef Node **nodes = <Node **> block_alloc(max(1, p.n_nodes) * sizeof(Node *))
+    cdef Sweep s = start(None, False)
+    if nodes == NULL:
+        raise MemoryError
+    if s.id == 0 or not p.fits(nodes, s.id, outputs, targets, seeds):
+        block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
+        raise SystemError("a derivative program does not fit the trace that it was made of; please report this")
+    return nodes
 
 
 cdef bint keep(DerivativeCache cache, unsigned long long key, EagerRuntime rt, Program p) except -1:
@@ -155,6 +250,7 @@ cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list see
     cdef Prepared q
     cdef Node **nodes = NULL
     cdef list found, like = targets if kind == REVERSE else outputs
+    cdef bint seen
     cdef int i
     if watched_by_others():
         return direct(start(rt, traced), kind, outputs, targets, seeds)
@@ -165,9 +261,14 @@ cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list see
     if p is None:
         cache.misses += 1
         missed(rt)
-        if cache.seen_before(key):
+        seen = cache.seen_before(key)
+        if has_large(outputs) and not cache.is_rejected(key):
+            p = follow(cache, key, kind, rt, outputs, targets, seeds)
+        elif seen:
             return capture(cache, key, kind, rt, outputs, targets, seeds)
-        return direct(start(rt, traced), kind, outputs, targets, seeds)
+        if p is None:
+            return direct(start(rt, traced), kind, outputs, targets, seeds)
+        nodes = places(p, outputs, targets, seeds)
     try:
         if traced and p.expanded:
             return direct(start(rt, True), kind, outputs, targets, seeds)
@@ -192,6 +293,7 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
     cdef Tracer tracer
     cdef Program p
     cdef Node **nodes = NULL
+    cdef bint seen = False
     y.rt = rt
     y.node = root
     root.refs += 1
@@ -201,6 +303,14 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
     key = key_of(BACKWARD, False, outputs, [], [])
     cache = transforms(rt)
     p = find(cache, key, &nodes, outputs, [], [seed])
+    if p is None:
+        cache.misses += 1
+        missed(rt)
+        seen = cache.seen_before(key)
+        if has_large(outputs) and not cache.is_rejected(key):
+            p = follow(cache, key, BACKWARD, rt, outputs, [], [seed])
+            if p is not None:
+                nodes = places(p, outputs, [], [seed])
     if p is not None:
         try:
             found = prepared_for(rt, p).run(nodes, rt, [seed])
@@ -208,16 +318,11 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
         finally:
             block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
         return leaves, found
-    cache.misses += 1
-    missed(rt)
     own = [own_memory(seed)]
-    if not cache.seen_before(key) or own[0] is None:
+    if not seen or own[0] is None:
         return backward(start(rt, False), root, seed)
     s = start(rt, False)
-    s.pure = True
-    s.ctx.copies, s.ctx.again = {}, []
-    tracer = Tracer()
-    tracer.copies = s.ctx.copies
+    tracer = observe(s)
     try:
         leaves, found = backward(s, root, <EagerTensor> own[0])
     finally:
@@ -242,10 +347,7 @@ cdef Program program_of(EagerRuntime rt, EagerTensor output):
     if output.node.flags & (IS_LEAF | IS_LAZY):
         return None
     memset(seed.v.data, 0, seed.v.meta.itemsize)
-    s.pure = True
-    s.ctx.copies, s.ctx.again = {}, []
-    tracer = Tracer()
-    tracer.copies = s.ctx.copies
+    tracer = observe(s)
     try:
         leaves, found = backward(s, output.node, seed)
     finally:

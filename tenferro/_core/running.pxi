@@ -53,6 +53,7 @@ cdef tuple watchers = ()
 cdef class Watcher:
 
     cdef int before(self, int op) except -1:
+        """1 if the operation is not to be computed."""
         return 0
 
     cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
@@ -93,9 +94,11 @@ cdef int watched(ExecutionEngine engine, int op, EagerRuntime rt, const Value *i
                  const Params *p) except -1:
     cdef Watcher w
     cdef tuple all_ = watchers
+    cdef int skip = 0
     for w in all_:
-        w.before(op)
-    engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
+        skip |= w.before(op)
+    if not skip:
+        engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
     for w in all_:
         w.after(op, rt, n, ins, out, p, False)
     return 0

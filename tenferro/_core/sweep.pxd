@@ -50,3 +50,4 @@ cdef Node *node_at_hand() noexcept                      # whose rule runs on thi
 cdef tuple backward(Sweep s, Node *root, EagerTensor seed)
 cdef list held(list outputs)
 cdef int lazy_hooks(Node *(*recorded)(Node *) except NULL, Node *(*known)(Node *) noexcept) except -1
+cdef int hold_breath(bint on) except -1

@@ -50,7 +50,29 @@ cdef unsigned int last_id = 0
 cdef bint marking = False
 
 
+cdef bint holding = False           # a sweep is followed without being computed; it does not give up the GIL
+
+
+cdef int hold_breath(bint on) except -1:
+    """While it is on, sweeps run no code but rules of this library: they raise `NotSymbolic` instead."""
+    global holding
+    holding = on
+    return 0
+
+
+class NotSymbolic(Exception):
+    """A node whose rule is somebody's Python function, or that is recorded first."""
+
+
+cdef int check_symbolic(Node *n) except -1:
+    if n.flags & HOOKED or n.op.id >= <int> Op.CUSTOM:
+        raise NotSymbolic
+    return 0
+
+
 cdef int breathe(Py_ssize_t beat, Py_ssize_t size) except -1:
+    if holding:
+        return 0
     if beat & 31 == 0 or size > 4096:
         PyErr_CheckSignals()
         if beat & 1023 == 512:
@@ -160,6 +182,8 @@ cdef class Sweep:
         cdef Py_ssize_t slot, k, up
         cdef void *grown
         if p.flags & IS_LAZY:
+            if holding:
+                raise NotSymbolic
             p = recorded_node(p)
         slot = self.find(p)
         if slot >= 0:
@@ -277,6 +301,8 @@ cdef class Sweep:
         cdef EagerTensor c
         cdef Py_ssize_t slot
         cdef int i
+        if holding:
+            check_symbolic(n)
         for i in range(n.n_in):
             p = n.ins[i]
             if p == NULL or not is_inexact(p.meta.dtype):
@@ -397,6 +423,8 @@ cdef tuple backward(Sweep s, Node *root, EagerTensor seed):
         if g is None:
             continue
         if n.flags & HOOKED:
+            if holding:
+                raise NotSymbolic
             g = hooked_cotangent(n, g, s.ctx.traced)
         if n.flags & CAPTURED:
             continue
@@ -432,6 +460,8 @@ cdef list reverse(Sweep s, list outputs, list targets, list cotangents):
             continue
         g = <EagerTensor> s.items[i].value if s.items[i].active == 2 else s.take(i)
         if n.flags & HOOKED:
+            if holding:
+                raise NotSymbolic
             g = hooked_cotangent(n, g, s.ctx.traced)
             if s.items[i].active == 2:
                 s.put(i, g)
@@ -471,6 +501,8 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
         if not is_inexact(n.meta.dtype):
             continue
         breathe(i, n.meta.size)
+        if holding:
+            check_symbolic(n)
         total = None
         ctx.tangents = s.tangents_of(n) if n.op.id == <int> Op.CUSTOM else None
         for k in range(n.n_in):

@@ -8,6 +8,7 @@ from .sweep cimport Sweep
 
 cdef class Tracer(Watcher):
     cdef unsigned long thread
+    cdef bint symbolic
     cdef list log               # (operation, keys of the inputs, of the output, parameters, whether a view, its offset)
     cdef dict tensors           # key -> tensor: its layout if an operation has made it, with its value otherwise
     cdef dict copies            # Ctx.copies of the sweep

@@ -45,7 +45,7 @@ cdef EagerTensor hold_layout(const Value *v):
 
 
 cdef class Tracer(Watcher):
-    """Log of the operations that run on one thread."""
+    """Log of the operations of one thread, which are not computed if the tracer is symbolic."""
 
     def __cinit__(self):
         self.thread = PyThread_get_thread_ident()
@@ -57,6 +57,9 @@ cdef class Tracer(Watcher):
     cdef int end(self) except -1:
         unwatch(self)
         return 0
+
+    cdef int before(self, int op) except -1:
+        return self.symbolic and PyThread_get_thread_ident() == self.thread
 
     cdef int after(self, int op, EagerRuntime rt, int n, const Value *ins, const Value *out, const Params *p,
                    bint view) except -1:
