@@ -38,9 +38,26 @@ def libraries():
 
 
 def engines():
-    """The engines that come with this distribution."""
-    engine = tenferro.default_engine()
-    return [{"name": engine.name, "kind": engine.kind, "available": True, "default": True, "source": "tenferro_cpu"}]
+    """The engines that are installed, why one is not available, and which is the default."""
+    try:
+        default, problem = tenferro.default_engine().name, None
+    except tenferro.errors.TenferroError as error:
+        default, problem = None, f"{type(error).__name__}: {error}"
+    found = [known(name=r.name, kind=r.kind, available=r.available, default=r.name == default and r.available,
+                   source=f"{r.distribution} {r.version}".strip(), reason=r.reason, error=r.error,
+                   conflicts=", ".join(r.conflicts), spec=r.spec if r.conflicts else None) for r in tenferro.engines()]
+    return known(default_engine=default, default_engine_error=problem, engines=found)
+
+
+def plugins():
+    """The plugins that were found, and how they failed."""
+    return [known(name=p.name, value=p.value, source=f"{p.distribution} {p.version}".strip(), skipped=p.skipped or None,
+                  milliseconds=round(1000 * p.seconds, 1), error=p.error) for p in tenferro.plugins.discover()]
+
+
+def known(**facts):
+    """Facts without those that are missing."""
+    return {key: value for key, value in facts.items() if value is not None and value != ""}
 
 
 def threads():
@@ -65,7 +82,8 @@ def info():
         "blas": blas,
         "lapack": lapack,
         "threads": threads(),
-        "engines": engines(),
+        **engines(),
+        "plugins": plugins(),
         "memory": {"live_blocks": live_blocks, "live_bytes": live_bytes},
     }
 

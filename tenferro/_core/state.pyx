@@ -168,25 +168,27 @@ cdef class EagerRuntime:
 cdef ExecutionEngine as_engine(object engine):
     if isinstance(engine, ExecutionEngine):
         return <ExecutionEngine> engine
-    raise UnsupportedError(f"{type(engine).__name__} is no engine; derive it from tenferro.ExecutionEngine",
-                           op="session", engine=type(engine).__name__)
+    remedy = f"open it with tenferro.engine({engine!r})" if isinstance(engine, str) else "derive it from tenferro.ExecutionEngine"
+    raise UnsupportedError(f"{type(engine).__name__} is no engine; {remedy}", op="session", engine=type(engine).__name__)
 
 
-cdef ExecutionEngine named_engine(str name):
-    """The engine that the environment asks for."""
-    if name != "cpu":
-        raise UnsupportedError(f"TENFERRO_ENGINE={name!r} names no engine; 'cpu' is the one that there is", op="default_engine",
-                               engine=name)
-    from tenferro_cpu import CpuEngine
-    return CpuEngine.serial()
+cdef ExecutionEngine environment_engine():
+    """The engine that ``TENFERRO_ENGINE`` names; nobody looks for plugins while that is the serial CPU engine."""
+    name = os.environ.get("TENFERRO_ENGINE") or "cpu"
+    if name == "cpu":
+        from tenferro_cpu import CpuEngine
+        return CpuEngine.serial()
+    from .._engines import from_environment
+    return from_environment(name)
 
 
 cdef ExecutionEngine default_engine_():
     global _default_engine
     if _default_engine is None:
+        engine = environment_engine()   # without the lock: an engine may open slowly, and import modules that need it
         with _lock:
             if _default_engine is None:
-                _default_engine = named_engine(os.environ.get("TENFERRO_ENGINE", "cpu"))
+                _default_engine = engine
     return _default_engine
 
 
@@ -363,7 +365,13 @@ cpdef EagerRuntime default_runtime():
 
 
 def default_engine():
-    """The engine of the process: the serial CPU engine unless ``TENFERRO_ENGINE`` or ``set_default_engine`` say otherwise."""
+    """The engine of the process: the serial CPU engine unless ``TENFERRO_ENGINE`` or ``set_default_engine`` say otherwise.
+
+    Raises
+    ------
+    TenferroError
+        As `tenferro.engine` does, when ``TENFERRO_ENGINE`` names an engine that cannot be opened.
+    """
     return default_engine_()
 
 
