@@ -12,6 +12,7 @@ from .engine cimport ExecutionEngine
 from .optable cimport dtype_code, dtype_object
 from .state cimport EagerRuntime, EagerSession, close_session, engine_for, install, open_session, thread_state
 from .tensor cimport export_array
+from tenferro._kernels.parallel cimport swap_threads
 
 from .caches import check_family
 from ..errors import (DTypeMismatchError, PlacementError, RuntimeStateError, ShapeMismatchError, UnsupportedError,
@@ -102,6 +103,7 @@ cdef object executor_input(ExtensionOperation op, ExecutionEngine engine, EagerT
 cdef object run(ExtensionOperation op, EagerRuntime rt, tuple inputs, dict params):
     cdef ExecutionEngine engine = engine_for(rt)
     cdef tuple xs = operands(inputs, rt), outs
+    cdef int before
     executor = op.executors.get(engine.kind)
     if executor is None:
         have = ", ".join(map(repr, op.executors)) or "no kind"
@@ -110,7 +112,11 @@ cdef object run(ExtensionOperation op, EagerRuntime rt, tuple inputs, dict param
                                f"'{engine.name}'", op=op.rules.name, engine=engine.name)
     shapes, dtypes, several = promised(op, xs, params)
     args = [executor_input(op, engine, x) for x in xs]
-    result = call_in(rt, 1, executor, args, params)
+    before = swap_threads(engine.threads)
+    try:
+        result = call_in(rt, 1, executor, args, params)
+    finally:
+        swap_threads(before)
     if several != isinstance(result, (tuple, list)):
         want = "a tuple of arrays" if several else "one array"
         raise ValidationError(f"{op.rules.name}: its executor for engines of kind '{engine.kind}' gave "
