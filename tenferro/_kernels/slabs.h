@@ -9,7 +9,8 @@
 
 enum {
     TF_SLAB_BYTES = 64 << 10,   /* of one operand's block */
-    TF_SLAB_SIZE = 2048,        /* elements below which everything is in the nearest cache anyway */
+    TF_SLAB_NEAR = 8 << 10,     /* the same, where nothing is gained by wide blocks */
+    TF_SLAB_SIZE = 512,         /* elements below which the plan costs more than it saves */
     TF_SLAB_SIDE = 256,         /* bytes of a block along the axis that is fastest in an operand */
     TF_SLAB_SHORT = 16,         /* elements below which an inner axis is short */
     TF_OPERANDS = 8,
@@ -24,6 +25,8 @@ typedef struct {
     ptrdiff_t (*v)[TF_AXES];        /* strides by operand; the last operand is the result */
     ptrdiff_t block[TF_AXES];       /* extent of a block */
     char *scratch[TF_OPERANDS];     /* NULL: used where it is */
+    const char *held[TF_OPERANDS];  /* what the scratch is a copy of, */
+    ptrdiff_t held_n[TF_AXES];      /* and its shape: a repeated operand is copied once */
 } tf_slabs;
 
 /* The axis along which an operand is faster than along the inner one, -1 if there is none. */
@@ -58,14 +61,15 @@ static ptrdiff_t tf_size(const tf_slabs *w) {
     return size;
 }
 
-static void tf_extents(tf_slabs *w, const int *fast) {
+/* Returns the bytes that a copy of a block may take. */
+static ptrdiff_t tf_extents(tf_slabs *w, const int *fast, ptrdiff_t most) {
     const int last = w->rank - 1;
     ptrdiff_t room, size = 1;
     int widest = 1;
     for (int k = 0; k < w->n_ops; k++)
         if (w->items[k] > widest)
             widest = w->items[k];
-    room = TF_SLAB_BYTES / widest;
+    room = most / widest;
     for (int i = 0; i < w->rank; i++)
         w->block[i] = 1;
     for (int k = 0; k < w->n_ops - 1; k++)
@@ -83,6 +87,7 @@ static void tf_extents(tf_slabs *w, const int *fast) {
         if (w->block[i] < w->n[i])
             break;
     }
+    return (size * widest + TF_LINE - 1) / TF_LINE * TF_LINE;
 }
 
 /* Run the loop over one block of n elements; args and v say where its operands are. */
@@ -125,6 +130,8 @@ static void tf_block_loop(tf_loop_t fn, void *fn_data, int n_ops, int rank, cons
 static void tf_slab(tf_slabs *w, tf_loop_t fn, void *fn_data, const ptrdiff_t *n, char *const *data) {
     ptrdiff_t v[TF_OPERANDS][TF_AXES];
     char *at[TF_OPERANDS];
+    const int same_shape = memcmp(n, w->held_n, w->rank * sizeof *n) == 0;
+    memcpy(w->held_n, n, w->rank * sizeof *n);
     for (int k = 0; k < w->n_ops; k++) {
         ptrdiff_t step = w->items[k];
         at[k] = data[k];
@@ -132,10 +139,12 @@ static void tf_slab(tf_slabs *w, tf_loop_t fn, void *fn_data, const ptrdiff_t *n
             v[k][i] = w->scratch[k] ? step : w->v[k][i];
             step *= n[i];
         }
-        if (w->scratch[k]) {
+        if (w->scratch[k] == NULL)
+            continue;
+        at[k] = w->scratch[k];
+        if (!same_shape || w->held[k] != data[k])
             tf_permute(w->items[k], w->rank, n, data[k], w->v[k], w->scratch[k], v[k]);
-            at[k] = w->scratch[k];
-        }
+        w->held[k] = data[k];
     }
     tf_block_loop(fn, fn_data, w->n_ops, w->rank, n, at, v);
 }
@@ -147,6 +156,7 @@ static int tf_run_slabs(tf_loop_t fn, void *fn_data, int n_ops, const int *items
     tf_slabs w;
     int fast[TF_OPERANDS], copied[TF_OPERANDS] = {0}, copies = 0, conflict = 0;
     ptrdiff_t n[TF_AXES], at[TF_AXES];
+    ptrdiff_t bytes;
     char *memory, *base[TF_OPERANDS];
     if (rank < 2)
         return 0;
@@ -165,18 +175,21 @@ static int tf_run_slabs(tf_loop_t fn, void *fn_data, int n_ops, const int *items
     const int is_short = shape[rank - 1] < TF_SLAB_SHORT;
     if (!conflict && !is_short)
         return 0;
-    tf_extents(&w, fast);
+    bytes = tf_extents(&w, fast, conflict ? TF_SLAB_BYTES : TF_SLAB_NEAR);
     for (int k = 0; k < n_ops - 1; k++)
         copies += copied[k] = fast[k] >= 0 || (is_short && !tf_parallel(&w, k));
     if (copies == 0)
         return 0;
-    memory = (char *)malloc((size_t)copies * TF_SLAB_BYTES + TF_LINE);
+    for (int i = 0; i < rank; i++)
+        w.held_n[i] = 0;
+    memory = (char *)malloc((size_t)copies * bytes + TF_LINE);
     if (memory == NULL)
         return 0;
     char *place = memory + (-(uintptr_t)memory) % TF_LINE;
     for (int k = 0; k < n_ops; k++) {
         w.scratch[k] = copied[k] ? place : NULL;
-        place += copied[k] ? TF_SLAB_BYTES : 0;
+        w.held[k] = NULL;
+        place += copied[k] ? bytes : 0;
         base[k] = data[k];
     }
     for (int i = 0; i < rank; i++) {

@@ -103,3 +103,18 @@ def test_elementwise_over_conflicting_orders(shape, one, other, data, dtype):
         support.assert_same(getattr(tfr, f.__name__)(x, y), f(a, b))
         support.assert_same(getattr(tfr, f.__name__)(y, x), f(b, a))
     support.assert_same(tfr.where(x > y, x, y), np.where(a.real > b.real, a, b) if dtype != "c16" else np.where(a > b, a, b))
+
+
+@pytest.mark.parametrize("dtype", ["i1", "f4", "f8", "c16"])
+@pytest.mark.parametrize("rows", [51, 52, 103, 1000, 4099])
+@pytest.mark.parametrize("columns", [1, 2, 3, 10, 15, 16])
+def test_short_rows_with_a_repeated_operand(rows, columns, dtype):
+    """Blocks of rows, the last of them not whole; in both orders of the result."""
+    rng = np.random.default_rng(6)
+    a = support.sample(rng, (rows, columns), dtype, 1, 9)
+    for shape in ((columns,), (rows, 1), (1, columns), (3, 1, columns), (2, rows, 1)):
+        b = support.sample(rng, shape, dtype, 1, 9)
+        for order in "CF":
+            x, y = support.const(np.array(a, order=order)), support.const(np.array(b, order=order))
+            support.assert_same(x + y, a + b)
+            support.assert_same(y - x, b - a)
