@@ -52,8 +52,9 @@ e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 _LAZY = {"checkpoint": "_checkpoint", "engine": "_engines", "engines": "_engines", "hessian": "_jacobian",
          "jacobian": "_jacobian",
+         "load": "_files", "save": "_files",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
-_SUBMODULES = ("hookspecs", "linalg", "plugins", "support", "testing")
+_SUBMODULES = ("hookspecs", "linalg", "optimize", "plugins", "random", "support", "testing")
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",

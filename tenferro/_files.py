@@ -1,0 +1,215 @@
+"""Containers of tensors in ``.npz`` files: memory orders kept, no pickle, replaced in one step."""
+
+import json
+import os
+import secrets
+import zipfile
+from contextlib import suppress
+
+import numpy as np
+from numpy.lib import format as npy
+
+from ._core.eager import EagerTensor
+from ._core.handles import constant
+from ._core.tensor import Tensor
+from .errors import DTypeMismatchError, HostAccessError, ValidationError
+
+__all__ = ["load", "save"]
+
+STRUCTURE = "__structure__"
+SINGLE = "value"
+KINDS = "biufc"
+BROKEN = (zipfile.BadZipFile, ValueError, EOFError, KeyError, TypeError, NotImplementedError)
+
+
+def save(path, tree):
+    """Write a container of tensors to an ``.npz`` file.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Taken as it is: no suffix is added. A file that is there is replaced when the new one is complete, never before.
+    tree : array_like, or container of array_like
+        Dicts with strings as keys, lists, tuples and None to any depth around tensors, arrays and numbers. The names in
+        the file are paths such as ``layers/0/weight``. Of a tracked tensor the value is written.
+
+    Raises
+    ------
+    ValidationError
+        A key is no string, or two paths are the same.
+    DTypeMismatchError
+        A leaf is not of numbers of a supported dtype.
+    OSError
+        The file cannot be written.
+
+    Notes
+    -----
+    Any ``.npz`` reader gets at the arrays. Row-major and column-major arrays are written as such, others in row-major
+    order. Named tuples come back as tuples.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import tenferro as tfr
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.npz")
+    >>> tfr.save(path, {"weights": [tfr.ones((2, 3)), tfr.zeros(3)], "scale": 0.5})
+    >>> model = tfr.load(path)
+    >>> model["weights"][0].shape, model["scale"].item()
+    ((2, 3), 0.5)
+    """
+    arrays = {}
+    structure = _outline(tree, "", arrays)
+    entries = {name: _writable(name, array) for name, array in arrays.items()}
+    target = os.path.realpath(os.fspath(path))
+    folder, name = os.path.split(target)
+    draft = os.path.join(folder, f".{name}.{secrets.token_hex(6)}.tmp")
+    try:
+        with open(draft, "xb") as file:
+            _write(file, entries, structure)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(draft, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(draft)
+        raise
+
+
+def load(path):
+    """Read the container that `save` wrote, or the arrays of any ``.npz`` file as a dict.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Returns
+    -------
+    EagerTensor, or container of EagerTensor
+        Constants of the ambient runtime, of the dtypes and in the memory orders that were written. Python numbers come
+        back as tensors of shape ``()``.
+
+    Raises
+    ------
+    FileNotFoundError, OSError
+        The file cannot be read.
+    ValidationError
+        It is no ``.npz`` file, or a damaged one.
+    DTypeMismatchError
+        An array holds Python objects, text, or another dtype that tensors do not have. Nothing is ever unpickled.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> import tenferro as tfr
+    >>> path = os.path.join(tempfile.mkdtemp(), "pair.npz")
+    >>> tfr.save(path, (tfr.arange(3), None))
+    >>> tfr.load(path)[0].tolist()
+    [0, 1, 2]
+    """
+    with open(path, "rb") as file:
+        try:
+            with np.load(file, allow_pickle=False) as archive:
+                if not isinstance(archive, np.lib.npyio.NpzFile):
+                    raise ValueError("it holds one array and no archive")
+                tensors = {name: _tensor(archive, name) for name in archive.files if name != STRUCTURE}
+                outline = json.loads(archive[STRUCTURE].item()) if STRUCTURE in archive.files else None
+            return tensors if outline is None else _restored(outline[0], tensors)
+        except ValidationError:
+            raise
+        except BROKEN as error:
+            raise ValidationError(f"load: {os.fspath(path)!r} is no .npz file, or a damaged one: {error}", op="load",
+                                  argument="path") from error
+
+
+def on_host(x):
+    """Array of the value of a tensor or array-like, downloaded if need be; the order of memory is kept."""
+    if isinstance(x, EagerTensor):
+        x = x.detach()
+    elif not isinstance(x, Tensor):
+        return np.asarray(x)
+    try:
+        return x.numpy()
+    except HostAccessError:
+        return _downloaded(x)
+
+
+def _downloaded(x):
+    strides = [abs(s) for s in (x.value() if isinstance(x, EagerTensor) else x).strides]
+    if strides == sorted(strides):
+        return x.to_tensor().numpy()
+    return x.transpose().to_tensor().numpy().transpose()
+
+
+def _outline(tree, path, arrays):
+    """What JSON says of a container: a name for a leaf, a list that starts with the kind for anything else."""
+    if tree is None:
+        return ["none"]
+    if isinstance(tree, dict):
+        for key in tree:
+            if not isinstance(key, str):
+                raise ValidationError(f"save: keys are strings, not {key!r}{_at(path)}", op="save", argument="tree")
+        return ["dict", {key: _outline(value, _join(path, key), arrays) for key, value in tree.items()}]
+    if isinstance(tree, (tuple, list)):
+        kind = "tuple" if isinstance(tree, tuple) else "list"
+        return [kind, [_outline(value, _join(path, str(i)), arrays) for i, value in enumerate(tree)]]
+    name = path or SINGLE
+    if name in arrays or name == STRUCTURE:
+        raise ValidationError(f"save: two tensors would have the name {name!r} in the file; use other keys", op="save",
+                              argument="tree")
+    arrays[name] = on_host(tree)
+    return name
+
+
+def _join(path, key):
+    return f"{path}/{key}" if path else key
+
+
+def _at(path):
+    return f" at {path!r}" if path else ""
+
+
+def _checked(name, array, op):
+    if array.dtype.kind not in KINDS or array.dtype.newbyteorder("=").str[1:] in ("f2", "f16", "c32", "f12", "c24"):
+        raise DTypeMismatchError(f"{op}: {name!r} is of {array.dtype}; tensors are of bool, integers, float32, float64, "
+                                 "complex64 or complex128", op=op, argument=name, actual=array.dtype)
+    return array
+
+
+def _writable(name, array):
+    return _checked(name, np.asarray(array), "save")
+
+
+def _write(file, entries, structure):
+    entries = {**entries, STRUCTURE: np.asarray(json.dumps([structure]))}
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for name, array in entries.items():
+            with archive.open(zipfile.ZipInfo(f"{name}.npy"), "w", force_zip64=True) as entry:
+                npy.write_array(entry, array, allow_pickle=False)
+
+
+def _tensor(archive, name):
+    try:
+        array = archive[name]
+    except ValueError as error:
+        if "pickle" not in str(error) and "Object" not in str(error):
+            raise
+        raise DTypeMismatchError(f"load: {name!r} holds Python objects, which are not read; store arrays of numbers",
+                                 op="load", argument=name) from error
+    if not isinstance(array, np.ndarray):
+        raise ValueError(f"{name!r} is no array")
+    array = _checked(name, array, "load")
+    return constant(array.astype(array.dtype.newbyteorder("="), order="K", copy=False), copy=False)
+
+
+def _restored(outline, tensors):
+    if isinstance(outline, str):
+        return tensors[outline]
+    kind, parts = outline[0], outline[-1]
+    if kind == "dict":
+        return {key: _restored(part, tensors) for key, part in parts.items()}
+    if kind in ("list", "tuple"):
+        found = [_restored(part, tensors) for part in parts]
+        return tuple(found) if kind == "tuple" else found
+    if kind == "none":
+        return None
+    raise ValueError(f"unknown container {kind!r}")
