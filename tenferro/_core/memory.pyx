@@ -157,12 +157,23 @@ cdef void shrink(Py_ssize_t limit) noexcept:
         free(s)
 
 
+cdef bint bypassed = False
+
+
+def bypass_pool(bint on):
+    """Take large blocks from the system and give them back to it: for values that nobody will touch."""
+    global bypassed
+    bypassed = on
+
+
 cdef void *large_alloc(size_t nbytes) noexcept:
     global pool_hits, pool_misses
     cdef size_t size
     cdef void *p
     cdef int c = size_class(nbytes, &size)
     cdef Spare *s = large[c]
+    if bypassed:
+        return NULL if posix_memalign(&p, LINE, size) != 0 else p
     if s != NULL:
         unlink(s)
         pool_hits += 1
@@ -179,6 +190,9 @@ cdef void large_free(void *p, size_t nbytes) noexcept:
     global pool_evictions
     cdef size_t size
     cdef int c = size_class(nbytes, &size)
+    if bypassed:
+        free(p)
+        return
     if <Py_ssize_t> size > pool_limit:
         pool_evictions += 1
         free(p)

@@ -23,6 +23,7 @@ from .tracing cimport Tracer, build
 
 from libc.string cimport memcpy, memset
 
+from . import memory
 from .sweep import NotSymbolic
 
 cdef extern from "Python.h":
@@ -174,45 +175,52 @@ cdef bint has_large(list outputs) noexcept:
     return False
 
 
-cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
-                    list seeds):
-    """The program of a sweep that is followed without being computed, kept in the caches; None if there can be none.
+cdef Program followed(int kind, EagerRuntime rt, list outputs, list targets, list seeds):
+    """The program of a sweep that is followed without being computed; None if it cannot be made.
 
     Rules do not look at values, or no program could stand for them.
     """
-    cdef Sweep s
+    cdef Sweep s = start(rt, kind != BACKWARD and thread_state().no_grad == 0)
     cdef Tracer tracer
     cdef Program p = None
-    cdef EagerTensor y
     cdef list found, leaves = [], own = [own_memory(t) for t in seeds]
-    cdef int collecting
-    s = start(rt, kind != BACKWARD and thread_state().no_grad == 0)
     if None in own or s.id == 0:
         return None
     tracer = observe(s)
     tracer.symbolic = True
-    collecting = PyGC_Disable()         # no finaliser may run while nothing is computed
-    hold_breath(True)
     try:
         if kind == BACKWARD:
-            y = <EagerTensor> outputs[0]
-            leaves, found = backward(s, y.node, <EagerTensor> own[0])
+            leaves, found = backward(s, (<EagerTensor> outputs[0]).node, <EagerTensor> own[0])
         else:
             found = direct(s, kind, outputs, targets, own)
     except NotSymbolic:
-        cache.reject(key)
         return None
     finally:
-        hold_breath(False)
         tracer.end()
-        if collecting:
-            PyGC_Enable()
-    if worth_keeping(s):
-        if kind == BACKWARD:
-            s.sort()
-        p = build(s, outputs, targets, own, found, tracer, kind != BACKWARD)
+    if not worth_keeping(s):
+        return None
+    if kind == BACKWARD:
+        s.sort()
+    p = build(s, outputs, targets, own, found, tracer, kind != BACKWARD)
     if p is not None and kind == BACKWARD:
         p.leaves = [s.find(<Node *> <size_t> address) for address in leaves]
+    return p
+
+
+cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
+                    list seeds):
+    """The program of a first sweep, kept in the caches; None if there can be none."""
+    cdef Program p
+    cdef int collecting = PyGC_Disable()        # no finaliser may run while nothing is computed
+    hold_breath(True)
+    memory.bypass_pool(True)
+    try:
+        p = followed(kind, rt, outputs, targets, seeds)
+    finally:
+        memory.bypass_pool(False)
+        hold_breath(False)
+        if collecting:
+            PyGC_Enable()
     if not keep(cache, key, rt, p):
         cache.reject(key)
         return None
