@@ -168,7 +168,9 @@ cdef class EagerRuntime:
 cdef ExecutionEngine as_engine(object engine):
     if isinstance(engine, ExecutionEngine):
         return <ExecutionEngine> engine
-    remedy = f"open it with tenferro.engine({engine!r})" if isinstance(engine, str) else "derive it from tenferro.ExecutionEngine"
+    remedy = "derive it from tenferro.ExecutionEngine"
+    if isinstance(engine, str):
+        remedy = f"open it with tenferro.engine({engine!r})"
     raise UnsupportedError(f"{type(engine).__name__} is no engine; {remedy}", op="session", engine=type(engine).__name__)
 
 

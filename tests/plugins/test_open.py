@@ -76,7 +76,8 @@ def test_names_are_refused_where_engines_are_expected():
 
 @pytest.mark.parametrize(("spec", "options", "expected"), [
     ("fast", {}, {}), ("fast:1", {}, {"device": 1}), ("fast:cuda:1", {}, {"device": "cuda:1"}),
-    ("fast:-1", {}, {"device": "-1"}), ("fast:07", {}, {"device": 7}), ("fast:²", {}, {"device": "²"}), ("fast", {"device": 2.5}, {"device": 2.5}),
+    ("fast:-1", {}, {"device": "-1"}), ("fast:07", {}, {"device": 7}), ("fast:²", {}, {"device": "²"}),
+    ("fast", {"device": 2.5}, {"device": 2.5}),
     ("fast:1", {"streams": 2}, {"device": 1, "streams": 2}), ("tenferro-fast:fast", {}, {}),
     ("tenferro-fast:fast:x", {}, {"device": "x"}),
 ])
