@@ -140,7 +140,7 @@
         }                                                                                               \
     }                                                                                                   \
     static const tf_folder NAME = {NAME##_rows, NAME##_cols, SUM##_add, SUM##_clear, NAME##_finish, NAME##_sample, \
-                                   sizeof(T), 2};
+                                   sizeof(T), 2, 0};
 
 TF_MOMENT(tf_moment_f32, tf_sum_f32, float)
 TF_MOMENT(tf_moment_f64, tf_sum_f64, double)

@@ -48,19 +48,50 @@
                 r[q] += r[q + w];                                                                       \
         return r[0];                                                                                    \
     }                                                                                                   \
-    static T NAME##_dense(const T *x, tf_int n) {                                                       \
+    static inline void NAME##_lanes(const T *x, tf_int n, T *r) {                                       \
         NAME##_v a[8];                                                                                  \
-        T r[NAME##_L];                                                                                  \
         tf_int i = NAME##_L;                                                                            \
         for (int q = 0; q < 8; q++)                                                                     \
             a[q] = *(const NAME##_v *)(x + q * NAME##_W);                                               \
         for (; i + NAME##_L <= n; i += NAME##_L)                                                        \
             for (int q = 0; q < 8; q++)                                                                 \
                 a[q] += *(const NAME##_v *)(x + i + q * NAME##_W);                                      \
-        memcpy(r, a, sizeof r);                                                                         \
+        memcpy(r, a, sizeof a);                                                                         \
         for (int q = 0; i < n; q++, i++)                                                                \
             r[q] += x[i];                                                                               \
+    }                                                                                                   \
+    static T NAME##_dense(const T *x, tf_int n) {                                                       \
+        T r[NAME##_L];                                                                                  \
+        NAME##_lanes(x, n, r);                                                                          \
         return NAME##_fold(r, NAME##_L);                                                                \
+    }                                                                                                   \
+    /* Sums of the even and of the odd ones of n numbers: complex numbers that are adjacent. */         \
+    static void NAME##_pairs(const T *x, tf_int n, T *out) {                                            \
+        T level[64][2], r[NAME##_L];                                                                    \
+        size_t count = 0, k;                                                                            \
+        for (tf_int i = 0; i < n; i += 16 * NAME##_L) {                                                 \
+            const tf_int m = n - i < 16 * NAME##_L ? n - i : 16 * NAME##_L;                             \
+            if (m >= NAME##_L) {                                                                        \
+                NAME##_lanes(x + i, m, r);                                                              \
+                for (int w = NAME##_L / 2; w > 1; w >>= 1)                                              \
+                    for (int q = 0; q < w; q++)                                                         \
+                        r[q] += r[q + w];                                                               \
+            } else {                                                                                    \
+                r[0] = x[i], r[1] = x[i + 1];                                                           \
+                for (tf_int q = 2; q < m; q += 2)                                                       \
+                    r[0] += x[i + q], r[1] += x[i + q + 1];                                             \
+            }                                                                                           \
+            for (k = 0; count >> k & 1; k++)                                                            \
+                r[0] += level[k][0], r[1] += level[k][1];                                               \
+            level[k][0] = r[0], level[k][1] = r[1];                                                     \
+            count++;                                                                                    \
+        }                                                                                               \
+        for (k = 0; !(count >> k & 1); k++)                                                             \
+            ;                                                                                           \
+        out[0] = level[k][0], out[1] = level[k][1];                                                     \
+        for (k++; count >> k; k++)                                                                      \
+            if (count >> k & 1)                                                                         \
+                out[0] += level[k][0], out[1] += level[k][1];                                           \
     }                                                                                                   \
     static inline T NAME##_leaf(const char *x, tf_int s, tf_int n) {                                    \
         T r[8];                                                                                         \
@@ -104,7 +135,9 @@
                             const void *c) {                                                            \
         T *r = (T *)acc;                                                                                \
         (void)plane, (void)c;                                                                           \
-        if (n < 8)                                                                                      \
+        if (m == 2 && sj == sizeof(T) && sn == 2 * sj)                                                  \
+            NAME##_pairs((const T *)x, 2 * n, r);                                                       \
+        else if (n < 8)                                                                                 \
             for (tf_int j = 0; j < m; j++)                                                              \
                 r[j] = NAME##_leaf(x + j * sj, sn, n);                                                  \
         else                                                                                            \
@@ -146,7 +179,7 @@
                 *(T *)(out + j * so) = r[j];                                                            \
         return 0;                                                                                       \
     }                                                                                                   \
-    static const tf_folder NAME = {NAME##_rows, NAME##_cols, NAME##_add, NAME##_clear, NAME##_finish, NULL, sizeof(T), 1};
+    static const tf_folder NAME = {NAME##_rows, NAME##_cols, NAME##_add, NAME##_clear, NAME##_finish, NULL, sizeof(T), 1, 1};
 
 TF_FLOAT_SUM(tf_sum_f32, float)
 TF_FLOAT_SUM(tf_sum_f64, double)
@@ -202,7 +235,7 @@ static int tf_sum_int_finish(void *acc, tf_int plane, tf_int m, char *out, tf_in
                     r[j] += (uint64_t)TF_AT(S, x, j, sj);                                               \
     }                                                                                                   \
     static const tf_folder NAME = {NAME##_rows, NAME##_cols, tf_sum_int_add, tf_sum_int_clear, tf_sum_int_finish, NULL, \
-                                   sizeof(uint64_t), 1};
+                                   sizeof(uint64_t), 1, 0};
 
 TF_INT_SUM(tf_sum_i8, int8_t)
 TF_INT_SUM(tf_sum_i16, int16_t)

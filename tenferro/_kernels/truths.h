@@ -58,7 +58,7 @@ typedef struct { double re, im; } tf_truth_c128;
         }                                                                                               \
     }                                                                                                   \
     static const tf_folder NAME##_sum = {NAME##_rows, NAME##_cols, tf_sum_int_add, tf_sum_int_clear, tf_sum_int_finish, \
-                                         NULL, sizeof(int64_t), 1};                                     \
+                                         NULL, sizeof(int64_t), 1, 0};                                     \
     static void NAME##_any(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused) {        \
         const char *x = args[1];                                                                        \
         const ptrdiff_t count = *n;                                                                     \
