@@ -10,5 +10,5 @@ cdef cnp.ndarray fresh_vectors(cnp.ndarray like, int type_num, Py_ssize_t length
 cdef cnp.ndarray take(Batch *b, cnp.ndarray a, bint row_major, bint keep)
 cdef char *item(Batch *b, char *work, Py_ssize_t k) noexcept nogil
 cdef cnp.ndarray copied(cnp.ndarray a, bint row_major)
-cdef cnp.ndarray finite_copy(str op, cnp.ndarray a, bint row_major)
+cdef bint numbers_finite(const char *data, size_t size, int kind) noexcept nogil
 cdef int all_finite(str op, str argument, cnp.ndarray a) except -1

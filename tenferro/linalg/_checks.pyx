@@ -100,13 +100,6 @@ cdef cnp.ndarray copied(cnp.ndarray a, bint row_major):
     return cnp.PyArray_SwapAxes(cnp.PyArray_NewCopy(cnp.PyArray_SwapAxes(a, n - 2, n - 1), cnp.NPY_CORDER), n - 2, n - 1)
 
 
-cdef cnp.ndarray finite_copy(str op, cnp.ndarray a, bint row_major):
-    """A copy of finite matrices, one after the other."""
-    a = copied(a, row_major)
-    all_finite(op, "a", a)
-    return a
-
-
 cdef int all_finite(str op, str argument, cnp.ndarray a) except -1:
     """Refuse what is infinite or not a number, in memory without gaps."""
     cdef int kind = kind_of(a)

@@ -9,8 +9,8 @@ from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
 from ._checks cimport fresh, item, row_major, take
-from ._routines cimport (GEQRF, GETRF, GETRI, GETRS, ORGQR, POTRF, TRTRS, Batch, asked_for, checked, failed, kind_of,
-                         launch, number_size, operand, range_t, reserve, routine, start)
+from ._routines cimport (GECON, GEQRF, GETRF, GETRI, GETRS, ORGQR, POTRF, TRTRS, Batch, asked_for, checked, failed, kind_of,
+                         launch, number_size, operand, range_t, real_size, reserve, routine, start)
 
 import numpy as np
 
@@ -19,6 +19,7 @@ cnp.import_array()
 ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nogil
 ctypedef void (*getrs_t)(char *, int *, int *, void *, int *, int *, void *, int *, int *) noexcept nogil
 ctypedef void (*getri_t)(int *, void *, int *, int *, void *, int *, int *) noexcept nogil
+ctypedef void (*gecon_t)(char *, int *, void *, int *, void *, void *, void *, void *, int *) noexcept nogil
 ctypedef void (*trtrs_t)(char *, char *, char *, int *, int *, void *, int *, void *, int *, int *) noexcept nogil
 ctypedef void (*potrf_t)(char *, int *, void *, int *, int *) noexcept nogil
 ctypedef void (*geqrf_t)(int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
@@ -79,6 +80,30 @@ def getrs(cnp.ndarray lu not None, cnp.ndarray piv not None, cnp.ndarray b not N
     batch.f = routine(GETRS, batch.kind)
     if batch.k:
         run_stack(&batch, getrs_range, "lu_solve")
+
+
+cdef void gecon_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t k
+    cdef void *last_work = work + b.at[1]
+    for k in range(first, last):
+        (<gecon_t> b.f)(&b.job, &b.n, b.x[0] + k * b.step[0], &b.m, b.x[1] + k * b.step[1], b.x[2] + k * b.step[2],
+                        work + b.at[0], last_work, b.info + k)
+
+
+def gecon(cnp.ndarray lu not None, cnp.ndarray norms not None):
+    """Reciprocal condition numbers (estimated, in the 1-norm) by the factors of `getrf` and the norms of the matrices."""
+    cdef Batch b
+    cdef cnp.ndarray out = np.ones_like(norms)
+    start_stack(&b, lu)
+    operand(&b, 1, norms, 1)
+    operand(&b, 2, out, 1)
+    b.step[1] = b.step[2] = real_size(b.kind)
+    b.job = c"1"
+    b.f = routine(GECON, b.kind)
+    reserve(&b, "gecon", 0, 4.0 * b.n, number_size(b.kind))
+    reserve(&b, "gecon", 1, 2.0 * b.n, sizeof(double))
+    run_stack(&b, gecon_range, "gecon")
+    return out
 
 
 cdef void trtrs_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:

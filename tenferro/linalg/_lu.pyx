@@ -4,11 +4,21 @@ cimport numpy as cnp
 from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from ._checks cimport all_finite, copied, finite_copy, fresh, fresh_vectors
-from ._routines cimport (GETRF, ORGQR, Batch, asked_for, checked, launch, number_size, operand, reserve, routine,
-                         start)
+from ._checks cimport all_finite, copied, fresh, fresh_vectors, item, numbers_finite, row_major, take
+from ._routines cimport (GETRF, NOT_FINITE, ORGQR, Batch, asked_for, checked, launch, not_finite, number_size, operand,
+                         reserve, routine, start)
 
 cnp.import_array()
+
+cdef extern from "reflectors.h" nogil:
+    void tf_reflectors_single_real(float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, float *, float *)
+    void tf_reflectors_double_real(double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, double *)
+    void tf_reflectors_single_complex(float *, Py_ssize_t, Py_ssize_t, Py_ssize_t, float *, float *)
+    void tf_reflectors_double_complex(double *, Py_ssize_t, Py_ssize_t, Py_ssize_t, double *, double *)
+    void tf_transposed(const char *, char *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
+
+cdef enum:
+    SMALL = 32                  # rows up to which products of reflectors are made without LAPACK
 
 ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nogil
 ctypedef void (*orgqr_t)(int *, int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
@@ -60,6 +70,11 @@ cdef void lu_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noex
     cdef char *up
     for i in range(first, last):
         a, low, up = b.x[0] + i * b.step[0], b.x[1] + i * b.step[1], b.x[2] + i * b.step[2]
+        if b.source != NULL:
+            tf_transposed(b.source + i * b.bytes, a, b.m, b.n, size)
+        if not numbers_finite(a, b.step[0], b.kind):
+            b.info[i] = NOT_FINITE
+            continue
         (<getrf_t> b.f)(&b.m, &b.n, a, &b.m, <int *> (work + b.at[0]), b.info + i)
         if b.info[i] < 0:
             continue
@@ -77,8 +92,13 @@ def lu(str op not None, cnp.ndarray a not None):
     """``(p, l, u)`` with ``a = l[p] @ u``, of stacks without empty axes whose sizes fit."""
     cdef Batch b
     cdef int axes = cnp.PyArray_NDIM(a), t = cnp.PyArray_TYPE(a)
-    cdef cnp.ndarray x = finite_copy(op, a, False), p, low, up
+    cdef bint rows = cnp.PyArray_IS_C_CONTIGUOUS(a)
+    cdef cnp.ndarray x, p, low, up
+    x = fresh(a, t, cnp.PyArray_DIM(a, axes - 2), cnp.PyArray_DIM(a, axes - 1), False) if rows else copied(a, False)
     start(&b, x)
+    if rows:
+        b.source = cnp.PyArray_BYTES(a)
+        b.bytes = cnp.PyArray_DIM(a, axes - 2) * cnp.PyArray_DIM(a, axes - 1) * cnp.PyArray_ITEMSIZE(a)
     b.m = cnp.PyArray_DIM(x, axes - 2)
     b.n = cnp.PyArray_DIM(x, axes - 1)
     b.k = min(b.m, b.n)
@@ -106,22 +126,49 @@ cdef void product_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last)
                         b.info + i)
 
 
+cdef void small_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
+    cdef Py_ssize_t i
+    cdef char *a
+    cdef char *t
+    for i in range(first, last):
+        a, t = item(b, work, i), b.x[1] + i * b.step[1]
+        if a == NULL:
+            continue
+        if b.kind == 0:
+            tf_reflectors_single_real(<float *> a, b.m, b.n, b.k, <float *> t, <float *> work)
+        elif b.kind == 1:
+            tf_reflectors_double_real(<double *> a, b.m, b.n, b.k, <double *> t, <double *> work)
+        elif b.kind == 2:
+            tf_reflectors_single_complex(<float *> a, b.m, b.n, b.k, <float *> t, <float *> work)
+        else:
+            tf_reflectors_double_complex(<double *> a, b.m, b.n, b.k, <double *> t, <double *> work)
+
+
 def reflectors(str op not None, cnp.ndarray a not None, cnp.ndarray tau not None):
     """Products of reflectors, for stacks of one shape, without empty matrices, whose sizes fit."""
     cdef Batch b
     cdef int axes = cnp.PyArray_NDIM(a), info = 0
     cdef uint64_t answer[8]
-    cdef cnp.ndarray x = copied(a, False), t = cnp.PyArray_NewCopy(tau, cnp.NPY_CORDER)
-    all_finite(op, "A", x)
+    cdef bint small = cnp.PyArray_DIM(a, axes - 2) <= SMALL and row_major(a)
+    cdef cnp.ndarray x, t = cnp.PyArray_NewCopy(tau, cnp.NPY_CORDER)
+    start(&b, a)
+    x = take(&b, a, True, True) if small else copied(a, False)
+    if not small:
+        all_finite(op, "A", x)
     all_finite(op, "tau", t)
-    start(&b, x)
     b.m = cnp.PyArray_DIM(x, axes - 2)
     b.n = cnp.PyArray_DIM(x, axes - 1)
     b.k = cnp.PyArray_DIM(t, axes - 2)
-    b.lwork = -1
-    b.f = routine(ORGQR, b.kind)
     operand(&b, 0, x, 2)
     operand(&b, 1, t, 1)
+    if small:
+        reserve(&b, op, 0, b.n, number_size(b.kind))
+        launch(&b, small_range)
+        if b.code == NOT_FINITE:
+            not_finite(op, "A")
+        return x
+    b.lwork = -1
+    b.f = routine(ORGQR, b.kind)
     (<orgqr_t> b.f)(&b.m, &b.n, &b.k, answer, &b.m, answer, answer, &b.lwork, &info)
     b.lwork = reserve(&b, op, 0, asked_for(op, answer, b.kind, b.n), number_size(b.kind))
     launch(&b, product_range)

@@ -3,7 +3,7 @@
 cimport numpy as cnp
 
 cdef enum Routine:
-    GETRF, GETRS, GETRI, TRTRS, POTRF, GEQRF, ORGQR, GESDD, SYEVD, GEEV
+    GETRF, GETRS, GETRI, TRTRS, POTRF, GEQRF, ORGQR, GESDD, SYEVD, GEEV, GECON
 
 cdef enum:
     PARTS = 4

@@ -6,6 +6,8 @@ from cpython.pycapsule cimport PyCapsule_GetName, PyCapsule_GetPointer
 from libc.math cimport INFINITY, nextafterf
 from libc.string cimport memset
 
+from tenferro._kernels.parallel cimport blas_again, blas_alone, current_threads, parallel, use_blas_threads
+
 import numpy as np
 from scipy.linalg import cython_lapack
 
@@ -16,16 +18,19 @@ cnp.import_array()
 
 cdef enum:
     LARGEST = 2147483647
+    PIECES = 8                  # per thread, so that all of them end at about the same time
+    LITTLE = 1 << 17            # numbers times columns in all from which waking a thread pays
+    ALONE = 256                 # columns up to which LAPACK gains nothing from threads of its own
 
 # Arguments of the real and of the complex routine: i integer, c character, x number.
 cdef dict SIGNATURES = {
     "getrf": ("iixiii",) * 2, "getrs": ("ciixiixii",) * 2, "getri": ("ixiixii",) * 2, "trtrs": ("ccciixixii",) * 2,
     "potrf": ("cixii",) * 2, "geqrf": ("iixixxii",) * 2, "orgqr": ("iiixixxii",) * 2,
     "gesdd": ("ciixixxixixiii", "ciixixxixixixii"), "syevd": ("ccixixxiiii", "ccixixxixiiii"),
-    "geev": ("ccixixxxixixii", "ccixixxixixixi"),
+    "geev": ("ccixixxxixixii", "ccixixxixixixi"), "gecon": ("cixixxxii", "cixixxxxi"),
 }
 cdef dict COMPLEX_NAMES = {"orgqr": "ungqr", "syevd": "heevd"}
-cdef void *pointers[10][4]
+cdef void *pointers[11][4]
 
 
 cdef void *pointer(str full, str arguments) except NULL:
@@ -72,12 +77,12 @@ cdef int kind_of(cnp.ndarray a) except -1:
 
 # ---- sizes -----------------------------------------------------------------------------------------------------------
 
-def fits(str op not None, *sizes):
+def fits(str op not None, str argument not None, *sizes):
     """Sizes that LAPACK's 32-bit integers hold, else `IntegerOverflowError`."""
     for n in sizes:
         if n > LARGEST:
             raise IntegerOverflowError(f"{op}: the matrix dimension {n} exceeds LAPACK's 32-bit integers", op=op,
-                                       argument="a", expected=LARGEST, actual=n)
+                                       argument=argument, expected=LARGEST, actual=n)
 
 
 cpdef int workspace(str op, double elements) except -1:
@@ -138,19 +143,53 @@ cdef int reserve(Batch *b, str op, int part, double elements, Py_ssize_t size) e
     return n
 
 
+ctypedef struct Shared:
+    Batch *b
+    range_t f
+    char *work
+    Py_ssize_t each
+
+
+cdef void run_piece(void *arg, Py_ssize_t piece, int slot) noexcept nogil:
+    cdef Shared *w = <Shared *> arg
+    cdef Py_ssize_t first = piece * w.each
+    w.f(w.b, w.work + slot * w.b.size, first, min(w.b.count, first + w.each))
+
+
+cdef int threads_for(const Batch *b) noexcept nogil:
+    """Threads among which the matrices are shared; 1 if they are few, or large enough for LAPACK's own threads."""
+    cdef int threads = current_threads()
+    cdef Py_ssize_t rows = max(b.m, b.n), columns = min(b.m, b.n) if b.m else b.n
+    if threads == 1 or b.count < 2 or b.count * (rows * columns * columns + 512) < LITTLE:
+        return 1
+    return <int> min(<Py_ssize_t> threads, b.count) if columns <= ALONE or b.count >= 4 * threads else 1
+
+
 cdef int launch(Batch *b, range_t f) except -1:
     """Run the whole batch without the GIL, then look at what is said of every matrix."""
     cdef Py_ssize_t k, n = (b.count * sizeof(int) + 63) // 64 * 64
+    cdef Shared w
+    cdef int threads = threads_for(b)
+    if current_threads() > 1:
+        use_blas_threads()
     if b.source != NULL and b.x[0] == NULL:
         b.at[SCRATCH] = b.size
-        b.size += b.bytes
-    cdef char *memory = <char *> PyMem_RawMalloc(n + b.size)
+        b.size += (b.bytes + 63) // 64 * 64
+    cdef char *memory = <char *> PyMem_RawMalloc(n + threads * b.size)
     if memory == NULL:
-        raise OutOfMemoryError(f"no memory for a workspace of {n + b.size} bytes", engine="cpu", nbytes=n + b.size)
+        raise OutOfMemoryError(f"no memory for a workspace of {n + threads * b.size} bytes", engine="cpu",
+                               nbytes=n + threads * b.size)
     memset(memory, 0, n)
     b.info = <int *> memory
+    w.b, w.f, w.work = b, f, memory + n
+    w.each = max(<Py_ssize_t> 1, b.count // (threads * PIECES))
     with nogil:
-        f(b, memory + n, 0, b.count)
+        if threads > 1:
+            blas_alone()
+            parallel(threads, (b.count + w.each - 1) // w.each, run_piece, &w)
+            blas_again()
+        else:
+            f(b, memory + n, 0, b.count)
         for k in range(b.count):
             if b.info[k] and (b.code == 0 or b.info[k] >= NOT_HERMITIAN and b.info[k] > b.code):
                 b.code = b.info[k]

@@ -5,6 +5,7 @@ it, so that nothing is transposed; the results are row-major, too.
 """
 
 cimport numpy as cnp
+from libc.math cimport fabs, ilogb, ldexp
 from libc.stdint cimport uint64_t
 
 from ._checks cimport fresh, fresh_vectors, item, row_major, take
@@ -214,8 +215,53 @@ cdef void join(real *parts, real *pairs, Py_ssize_t n, bint vectors, real *w, re
                 v[2 * (j * n + i) + 1] = -x[i]
 
 
+cdef int far_exponent(real *x, Py_ssize_t count, int usual) noexcept nogil:
+    """Exponent of the largest part, or 0 if it is not far from 1."""
+    cdef Py_ssize_t i
+    cdef double size, largest = 0
+    cdef int exponent
+    for i in range(count):
+        size = fabs(x[i])
+        if size > largest:
+            largest = size
+    if largest == 0:
+        return 0
+    exponent = ilogb(largest)
+    return exponent if abs(exponent) > usual else 0
+
+
+cdef void times_power(real *x, Py_ssize_t count, int exponent) noexcept nogil:
+    cdef Py_ssize_t i
+    for i in range(count):
+        x[i] = <real> ldexp(x[i], exponent)
+
+
+cdef int normalised(Batch *b, char *a) noexcept nogil:
+    """Take out a power of two where LAPACK would scale, which not every LAPACK undoes; the exponent."""
+    cdef Py_ssize_t count = <Py_ssize_t> b.n * b.n * (1 + (b.kind >> 1))
+    cdef int exponent
+    if b.kind & 1:
+        exponent = far_exponent[double](<double *> a, count, 400)
+        if exponent:
+            times_power[double](<double *> a, count, -exponent)
+    else:
+        exponent = far_exponent[float](<float *> a, count, 30)
+        if exponent:
+            times_power[float](<float *> a, count, -exponent)
+    return exponent
+
+
+cdef void restore(Batch *b, char *w, int exponent) noexcept nogil:
+    """Put it back into the eigenvalues."""
+    if exponent and b.kind & 1:
+        times_power[double](<double *> w, 2 * b.n, exponent)
+    elif exponent:
+        times_power[float](<float *> w, 2 * b.n, exponent)
+
+
 cdef void eig_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noexcept nogil:
     cdef Py_ssize_t k
+    cdef int exponent
     cdef char *a
     cdef char *w
     cdef char *v
@@ -225,8 +271,10 @@ cdef void eig_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noe
         a, w, v = item(b, work, k), b.x[1] + k * b.step[1], b.x[2] + k * b.step[2]
         if a == NULL:
             continue
+        exponent = normalised(b, a)
         if b.kind & 2:
             one_eig(b, a, w, NULL, v, work, b.lwork, b.info + k)
+            restore(b, w, exponent)
             continue
         one_eig(b, a, parts, parts + b.n * real_size(b.kind), pairs, work, b.lwork, b.info + k)
         if b.info[k]:
@@ -235,6 +283,7 @@ cdef void eig_range(Batch *b, char *work, Py_ssize_t first, Py_ssize_t last) noe
             join[double](<double *> parts, <double *> pairs, b.n, b.job == c"V", <double *> w, <double *> v)
         else:
             join[float](<float *> parts, <float *> pairs, b.n, b.job == c"V", <float *> w, <float *> v)
+        restore(b, w, exponent)
 
 
 cdef int eig_workspace(Batch *b, str op, bint vectors) except -1:

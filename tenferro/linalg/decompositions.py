@@ -2,8 +2,6 @@
 
 from typing import NamedTuple
 
-import numpy as np
-
 import tenferro as tfr
 
 from .._core.eager import EagerTensor
@@ -108,7 +106,7 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False
     if permute_l:
         return tfr.take_along_axis(low, tfr.expand_dims(p, -1), axis=-2), up
     if not p_indices:
-        p = tfr.cast(tfr.expand_dims(p, -1) == np.arange(a.shape[-2]), np.finfo(a.dtype).dtype)
+        p = call("permutation", p, single=a.dtype.char in "fF")
     return LUResult(p, low, up)
 
 
@@ -205,8 +203,11 @@ def svdvals(a):
     ValidationError
         Elements that are not finite.
     """
-    a = matrix(a, "svdvals")
-    return call("svd", a)[1] if a.tracks_grad else call("svdvals", a)
+    return singular_values(matrix(a, "svdvals"), "svdvals")
+
+
+def singular_values(a, op):
+    return call("svd", a, op=op)[1] if a.tracks_grad else call("svdvals", a, op=op)
 
 
 def triangle_checked(op, uplo):
@@ -263,7 +264,7 @@ def eigvalsh(a, UPLO="L"):
     """
     triangle_checked("eigvalsh", UPLO)
     a = matrix(a, "eigvalsh", square=True)
-    return call("eigh", a)[0] if a.tracks_grad else call("eigvalsh", a)
+    return call("eigh", a, op="eigvalsh")[0] if a.tracks_grad else call("eigvalsh", a)
 
 
 def eig(a):
@@ -309,4 +310,4 @@ def eigvals(a):
         Not square, or not finite.
     """
     a = matrix(a, "eigvals", square=True)
-    return call("eig", a)[0] if a.tracks_grad else call("eigvals", a)
+    return call("eig", a, op="eigvals")[0] if a.tracks_grad else call("eigvals", a)

@@ -40,7 +40,7 @@ def qr_jvp(tangents, out, a):
     return b - mm(q, upper), mm(upper, r)
 
 
-def pinv_jvp(tangents, y, a, rcond):
+def pinv_jvp(tangents, y, a, rcond, op=None):
     """Of Golub and Pereyra (1973), for constant rank."""
     t, yh, th = tangents[0], adj(y), adj(tangents[0])
     first = mm(y, mm(yh, th))
@@ -48,7 +48,7 @@ def pinv_jvp(tangents, y, a, rcond):
     return first - mm(first, a, y) + last - mm(y, mm(a, last)) - mm(y, t, y)
 
 
-def pinv_vjp(g, y, a, rcond):
+def pinv_vjp(g, y, a, rcond, op=None):
     yh, gh = adj(y), adj(g)
     right = mm(gh, y, yh)
     left = mm(yh, mm(y, gh))

@@ -8,8 +8,7 @@ import tenferro as tfr
 
 from ..errors import ShapeMismatchError, ValidationError
 from .common import call, eps, matrix, value
-from .decompositions import svdvals
-from .solvers import inv
+from .decompositions import singular_values
 
 
 def relative_tolerance(a, rtol):
@@ -61,7 +60,7 @@ def matrix_rank(a, tol=None, *, rtol=None):
         Elements that are not finite.
     """
     a = matrix(a, "matrix_rank")
-    s = value(call("svdvals", a.detach()))
+    s = value(call("svdvals", a.detach(), op="matrix_rank"))
     bound = s.max(-1, keepdims=True, initial=0) * relative_tolerance(a, rtol) if tol is None else tol
     return a.runtime.constant_from(np.asarray((s > bound).sum(-1), np.int64))
 
@@ -89,7 +88,7 @@ def matrix_power(a, n):
     if n == 0:
         return tfr.broadcast_to(tfr.eye(a.shape[-1], dtype=a.dtype), a.shape)
     if n < 0:
-        a, n = inv(a), -n
+        a, n = call("inv", a, op="matrix_power"), -n
     result = None
     while n:
         if n & 1:
@@ -206,7 +205,7 @@ def matrix_norm(x, *, keepdims=False, ord="fro"):
         raise ValidationError(f"matrix_norm: ord={ord!r} is not a norm of matrices; use 'fro', 'nuc', 1, -1, 2, -2, "
                               "inf or -inf", op="matrix_norm", argument="ord")
     if ord in ("nuc", 2, -2):
-        s = svdvals(x)
+        s = singular_values(x, "matrix_norm")
         found = tfr.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
     else:
         sums = tfr.sum(tfr.abs(x), axis=-2 if abs(ord) == 1 else -1)

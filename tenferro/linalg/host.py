@@ -19,7 +19,7 @@ def shaped(op, a, argument="a", square=False):
     if square and m != n:
         raise ShapeMismatchError(f"{op}: {argument} has shape {shape}; square matrices are needed", op=op,
                                  argument=argument, expected="(..., N, N)", actual=shape)
-    _routines.fits(op, m, n)
+    _routines.fits(op, argument, m, n)
 
 
 def matrices(op, a, argument="a", square=False):
@@ -124,9 +124,9 @@ def cholesky(a):
     return _lapack.cholesky("cholesky", a)
 
 
-def inv(a):
-    shaped("inv", a, square=True)
-    return _lapack.inverse("inv", a)
+def inv(a, op="inv"):
+    shaped(op, a, square=True)
+    return _lapack.inverse(op, a)
 
 
 def cofactor(a):
@@ -156,9 +156,9 @@ def cofactor_change(a, e):
     return np.asarray(phase[..., None, None] * (u @ change @ vh), a.dtype)
 
 
-def eigh(a):
-    shaped("eigh", a, square=True)
-    return _spectral.eigh("eigh", a, True)
+def eigh(a, op="eigh"):
+    shaped(op, a, square=True)
+    return _spectral.eigh(op, a, True)
 
 
 def eigvalsh(a):
@@ -166,14 +166,14 @@ def eigvalsh(a):
     return _spectral.eigh("eigvalsh", a, False)
 
 
-def svd(a, full_matrices=False, op="svd"):
+def svd(a, op="svd", full_matrices=False):
     shaped(op, a)
     return _spectral.svd(op, a, True, full_matrices)
 
 
-def svdvals(a):
-    shaped("svdvals", a)
-    return _spectral.svd("svdvals", a, False, False)
+def svdvals(a, op="svdvals"):
+    shaped(op, a)
+    return _spectral.svd(op, a, False, False)
 
 
 def qr(a):
@@ -181,20 +181,20 @@ def qr(a):
     return _lapack.qr("qr", a)
 
 
-def pinv(a, rcond=None):
-    matrices("pinv", a)
+def pinv(a, rcond=None, op="pinv"):
+    matrices(op, a)
     if 0 in a.shape:
         return np.zeros((*a.shape[:-2], a.shape[-1], a.shape[-2]), a.dtype)
-    return numpy_call("pinv", np.linalg.pinv, a, rcond)
+    return numpy_call(op, np.linalg.pinv, a, rcond)
 
 
 def complexes(dtype):
     return np.result_type(dtype, np.complex64)
 
 
-def eig(a):
-    shaped("eig", a, square=True)
-    return _spectral.eig("eig", a, True)
+def eig(a, op="eig"):
+    shaped(op, a, square=True)
+    return _spectral.eig(op, a, True)
 
 
 def eigvals(a):

@@ -17,6 +17,13 @@ def lu(a):
             np.zeros((*batch, k, n), a.dtype))
 
 
+def permutation(p, single):
+    """Matrices with ones at the places `p` of their rows."""
+    out = np.zeros((*p.shape, p.shape[-1]), np.float32 if single else np.float64)
+    np.put_along_axis(out, p[..., None], 1, -1)
+    return out
+
+
 def null_space(a):
     """The columns of a complete Q that follow those of the reduced one."""
     matrices("qr", a)

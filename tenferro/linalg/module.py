@@ -19,7 +19,7 @@ def product_type(a, b, *factors, **params):
     return a if a == b else np.result_type(a, b)
 
 
-def real(t):
+def real(t, **params):
     return np.empty(0, t).real.dtype
 
 
@@ -32,7 +32,7 @@ def stack_shape(a, *factors):
     return a[:-2]
 
 
-def svd_shape(a):
+def svd_shape(a, **params):
     *batch, m, n = a
     k = min(m, n)
     return [(*batch, m, k), (*batch, k), (*batch, k, n)]
@@ -69,17 +69,19 @@ OPERATIONS = {
     "cofactor": (same, same, host.cofactor),
     "cofactor_change": (same, same, host.cofactor_change),
     "cofactor_curvature": (same, same, host_factors.cofactor_curvature),
-    "eigh": (lambda a: [a[:-1], a], lambda t: [real(t), t], host.eigh),
+    "eigh": (lambda a, **params: [a[:-1], a], lambda t, **params: [real(t), t], host.eigh),
     "eigvalsh": (lambda a: a[:-1], real, host.eigvalsh),
-    "svd": (svd_shape, lambda t: [t, real(t), t], host.svd),
+    "svd": (svd_shape, lambda t, **params: [t, real(t), t], host.svd),
     "svd_full": (svd_full_shape, lambda t: [t, real(t), t], svd_full),
-    "svdvals": (lambda a: (*a[:-2], min(a[-2:])), real, host.svdvals),
+    "svdvals": (lambda a, **params: (*a[:-2], min(a[-2:])), real, host.svdvals),
     "qr": (qr_shape, lambda t: [t, t], host.qr),
     "null_space": (lambda a: (*a[:-1], a[-2] - a[-1]), same, host_factors.null_space),
     "lu": (lu_shape, lambda t: [np.dtype(np.int64), t, t], host_factors.lu),
+    "permutation": (lambda p, **params: (*p, p[-1]), lambda t, single: np.dtype("f4" if single else "f8"),
+                    host_factors.permutation),
     "householder_product": (same, same, host_factors.householder_product),
     "pinv": (lambda a, **params: (*a[:-2], a[-1], a[-2]), same, host.pinv),
-    "eig": (lambda a: [a[:-1], a], lambda t: [host.complexes(t)] * 2, host.eig),
+    "eig": (lambda a, **params: [a[:-1], a], lambda t, **params: [host.complexes(t)] * 2, host.eig),
     "eigvals": (lambda a: a[:-1], host.complexes, host.eigvals),
     "expm": (same, same, host.expm),
     **composites.OPERATIONS,

@@ -10,10 +10,10 @@ import tenferro as tfr
 
 from ..errors import AxisError, ShapeMismatchError, ValidationError
 from .common import call, eye, matrix, value
-from .decompositions import svdvals
+from .decompositions import singular_values
 from .functions import matrix_norm
 from .host import matrices
-from .solvers import inv, system, triangular_solve
+from .solvers import system, triangular_solve
 from .solving import factored, lu_solve
 
 
@@ -137,7 +137,7 @@ def cond(x, p=None):
                                  op="cond", argument="x", expected="(..., M, N), M and N > 0", actual=x.shape)
     matrices("cond", value(x), "x")
     if p in (None, 2, -2):
-        s = svdvals(x)
+        s = singular_values(x, "cond")
         return ratio(s[..., -1], s[..., 0]) if p == -2 else ratio(s[..., 0], s[..., -1])
     if p not in ("fro", "nuc", 1, -1, np.inf, -np.inf):
         raise ValidationError(f"cond: p={p!r} is not a norm of matrices; use None, 'fro', 'nuc', 1, -1, 2, -2, inf or "
@@ -145,9 +145,9 @@ def cond(x, p=None):
     lu, _ = call("lu_factor", x.detach(), op="cond", check=False)
     singular = (np.diagonal(value(lu), axis1=-2, axis2=-1) == 0).any(-1).reshape(x.shape[:-2])
     if not singular.any():
-        return matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p)
+        return matrix_norm(x, ord=p) * matrix_norm(call("inv", x, op="cond"), ord=p)
     x = tfr.where(singular[..., None, None], np.eye(x.shape[-1], dtype=x.dtype), x)
-    return tfr.where(singular, np.inf, matrix_norm(x, ord=p) * matrix_norm(inv(x), ord=p))
+    return tfr.where(singular, np.inf, matrix_norm(x, ord=p) * matrix_norm(call("inv", x, op="cond"), ord=p))
 
 
 def ratio(a, b):

@@ -213,14 +213,14 @@ def lstsq(a, b, rcond=None):
     ValidationError
         Shapes that do not fit, or elements that are not finite.
     """
-    from .functions import matrix_rank, pinv
+    from .functions import matrix_rank, relative_tolerance
 
     a, b, vector = system(a, b, "lstsq", square=False)
     finite("lstsq", b)
     m, n = a.shape[-2:]
-    s = call("svdvals", a.detach())
+    s = call("svdvals", a.detach(), op="lstsq")
     rank = matrix_rank(a, rtol=rcond)
-    x = tfr.matmul(pinv(a, rcond), b)
+    x = tfr.matmul(call("pinv", a, rcond=relative_tolerance(a, rcond), op="lstsq"), b)
     if m > n and (value(rank) == n).all():
         residuals = tfr.sum(tfr.real((r := b - tfr.matmul(a, x)) * tfr.conj(r)), axis=-2)
     else:

@@ -29,12 +29,12 @@ def lu_solve_jvp(tangents, x, a, b, lu, piv, adjoint):
     return None if tb is None else lu_solve(a, tb, lu, piv, adjoint)
 
 
-def inv_vjp(g, y, a):
+def inv_vjp(g, y, a, op=None):
     yh = adj(y)
     return -mm(yh, g, yh)
 
 
-def inv_jvp(tangents, y, a):
+def inv_jvp(tangents, y, a, op=None):
     return -mm(y, tangents[0], y)
 
 

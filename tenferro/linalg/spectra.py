@@ -3,11 +3,13 @@
 Gaps that are within rounding of zero, relative to the largest value, are broadened.
 """
 
+import numpy as np
+
 import tenferro as tfr
 
-from ..errors import UnsupportedAdRuleError
-from . import gauge
-from .common import adj, call, cols, diag, diag_matrix, eps, herm, mm, plus, reciprocal, rows, scale_of, skew
+from ..errors import LinAlgError, UnsupportedAdRuleError
+from . import _lapack, _routines, gauge
+from .common import adj, call, cols, diag, diag_matrix, eps, herm, mm, plus, reciprocal, rows, scale_of, skew, value
 from .solving import factored, lu_solve
 
 
@@ -20,17 +22,17 @@ def gaps(w, a):
     return reciprocal(cols(w) - rows(w), scale_of(w)[..., None], tolerance(a))
 
 
-def eigh_vjp(g, out, a):
+def eigh_vjp(g, out, a, op="eigh"):
     w, v = out
     gw, gv = g
     if gv is None:
         return herm(mm(v * cols(gw), adj(v)))
-    gauge.check("eigh", (v, gv))
+    gauge.check(op, (v, gv))
     core = gaps(w, a) * mm(adj(v), gv)
     return herm(mm(v, core if gw is None else core + diag_matrix(gw), adj(v)))
 
 
-def eigh_jvp(tangents, out, a):
+def eigh_jvp(tangents, out, a, op="eigh"):
     w, v = out
     m = mm(adj(v), herm(tangents[0]), v)
     return tfr.real(diag(m)), mm(v, gaps(w, a) * m)
@@ -58,13 +60,13 @@ def outside(x, u):
     return None if u.shape[-1] == u.shape[-2] else x - mm(u, mm(adj(u), x))
 
 
-def svd_vjp(g, out, a):
+def svd_vjp(g, out, a, op="svd"):
     u, s, v = svd_parts(out)
     gu, gs, gvh = g
     if gu is None and gvh is None:
         return mm(u * cols(gs), adj(v))
     gv = None if gvh is None else adj(gvh)
-    gauge.check("svd", (u, gu), (v, gv))
+    gauge.check(op, (u, gu), (v, gv))
     ku = None if gu is None else skew(mm(adj(u), gu))
     kv = None if gv is None else skew(mm(adj(v), gv))
     core = gaps(s, a) * plus(ku, kv) + sums(s, a) * plus(ku, None if kv is None else -kv)
@@ -78,7 +80,7 @@ def svd_vjp(g, out, a):
     return ga
 
 
-def svd_jvp(tangents, out, a):
+def svd_jvp(tangents, out, a, op="svd"):
     u, s, v = svd_parts(out)
     t = tangents[0]
     p = mm(adj(u), t, v)
@@ -99,31 +101,48 @@ def null_space(transform):
     return rule
 
 
+def eigenvector_factors(v, op):
+    """LU factors of eigenvectors, which span the space unless the matrix is defective, to rounding."""
+    lu, piv = factored(v, op, False)
+    x = value(v)
+    rcond = _lapack.gecon(value(lu), np.abs(x).sum(-2).max(-1, initial=0).reshape(-1))
+    bad = np.flatnonzero(rcond <= x.shape[-1] * eps(v))
+    if bad.size:
+        where = _routines.place(bad[0], x.shape[:-2])
+        raise LinAlgError(f"{op} (derivative): the matrix is defective (to rounding){where}, where eigenvalues and "
+                          "eigenvectors have no derivative; use functions of the matrix itself, such as traces of powers",
+                          op=op)
+    return lu, piv
+
+
 def eig_normal(d, v):
     """The part of a change of the eigenvectors that keeps their norm."""
     return d - v * cols(tfr.sum(tfr.real(tfr.conj(v) * d), axis=-2))
 
 
-def eig_vjp(g, out, a):
+def eig_vjp(g, out, a, op="eig"):
     w, v = out
     gw, gv = g
+    factors = eigenvector_factors(v, op)
+    if gv is not None:
+        gauge.check(op, (v, gv))
     core = None if gv is None else tfr.conj(gaps(w, a)) * mm(adj(v), eig_normal(gv, v))
     core = plus(core, None if gw is None else diag_matrix(gw))
-    return mm(lu_solve(v, core, *factored(v, "eig (derivative)"), True), adj(v))
+    return mm(lu_solve(v, core, *factors, True), adj(v))
 
 
-def eig_jvp(tangents, out, a):
+def eig_jvp(tangents, out, a, op="eig"):
     w, v = out
-    x = lu_solve(v, mm(tangents[0], v), *factored(v, "eig (derivative)"))
+    x = lu_solve(v, mm(tangents[0], v), *eigenvector_factors(v, op))
     return diag(x), eig_normal(mm(v, gaps(w, a) * x), v)
 
 
 # Operations that computed values alone decompose again, with vectors. Only the tangents of values are computed.
 
 
-def values_vjp(op, index, vjp, count):
-    def rule(g, values, a):
-        return vjp([g if k == index else None for k in range(count)], call(op, a), a)
+def values_vjp(name, index, vjp, count, own):
+    def rule(g, values, a, op=own):
+        return vjp([g if k == index else None for k in range(count)], call(name, a, op=op), a, op)
     return rule
 
 
@@ -132,26 +151,26 @@ def column_products(x, y):
 
 
 def eigvalsh_jvp(tangents, values, a):
-    v = call("eigh", a)[1]
+    v = call("eigh", a, op="eigvalsh")[1]
     return column_products(v, mm(herm(tangents[0]), v))
 
 
-def svdvals_jvp(tangents, values, a):
-    u, _, v = svd_parts(call("svd", a))
+def svdvals_jvp(tangents, values, a, op="svdvals"):
+    u, _, v = svd_parts(call("svd", a, op=op))
     return column_products(u, mm(tangents[0], v))
 
 
-def eigvals_jvp(tangents, values, a):
-    v = call("eig", a)[1]
-    return diag(lu_solve(v, mm(tangents[0], v), *factored(v, "eigvals (derivative)")))
+def eigvals_jvp(tangents, values, a, op="eigvals"):
+    v = call("eig", a, op=op)[1]
+    return diag(lu_solve(v, mm(tangents[0], v), *eigenvector_factors(v, op)))
 
 
 RULES = {
     "eigh": (eigh_vjp, eigh_jvp),
-    "eigvalsh": (values_vjp("eigh", 0, eigh_vjp, 2), eigvalsh_jvp),
+    "eigvalsh": (values_vjp("eigh", 0, eigh_vjp, 2, "eigvalsh"), eigvalsh_jvp),
     "svd": (svd_vjp, svd_jvp),
-    "svdvals": (values_vjp("svd", 1, svd_vjp, 3), svdvals_jvp),
+    "svdvals": (values_vjp("svd", 1, svd_vjp, 3, "svdvals"), svdvals_jvp),
     "svd_full": (null_space("vjp"), null_space("jvp")),
     "eig": (eig_vjp, eig_jvp),
-    "eigvals": (values_vjp("eig", 0, eig_vjp, 2), eigvals_jvp),
+    "eigvals": (values_vjp("eig", 0, eig_vjp, 2, "eigvals"), eigvals_jvp),
 }

@@ -13,7 +13,7 @@ A = np.array([[4.0, 1.0], [1.0, 3.0]])
 SINGULAR = np.array([[1.0, 2.0], [2.0, 4.0]])
 VECTOR = np.ones(2)
 
-NAMES = [name for name in la.__all__ if name != "LinAlgError"]
+NAMES = [name for name in la.__all__ if name not in ("GaugeWarning", "LinAlgError", "gauge_warnings")]
 
 # Functions of matrices that are square; of matrices of any shape; and those that take what they get, as NumPy's do.
 SQUARE = set("cholesky det eig eigh eigvals eigvalsh expm funm_hermitian inv matrix_power slogdet solve solve_sylvester "
@@ -32,8 +32,7 @@ MORE = {                                # arguments after the first
     "matmul": (A,), "tensordot": (A,), "vecdot": (A,), "cross": (np.ones(3),), "outer": (VECTOR,),
 }  # fmt: skip
 INNER = {                               # what does the work for it, which may be named instead
-    "matrix_power": {"inv"}, "lstsq": {"svdvals", "pinv"}, "matrix_rank": {"svdvals"}, "norm": {"matrix_norm"},
-    "solve_triangular": {"triangular_solve"}, "svdvals": {"svd"}, "eigvalsh": {"eigh"}, "eigvals": {"eig"},
+    "norm": {"matrix_norm"}, "solve_triangular": {"triangular_solve"},
 }  # fmt: skip
 FIRST = {"cond": "x", "householder_product": "A"}
 
@@ -258,3 +257,43 @@ def test_fourier(name, how, argument):
     y = getattr(tfr.fft, name)(x)
     total = tfr.sum(tfr.real(y * tfr.conj(y)))
     assert np.sum(value(rt.grad(total, x)) * a) == pytest.approx(2 * total.item())      # homogeneous of degree 2
+
+
+# ---- defective matrices ----------------------------------------------------------------------------------------------
+
+JORDAN = np.array([[1.0, 1.0], [0.0, 1.0]])
+
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e9])
+@pytest.mark.parametrize(("name", "output"), [("eig", 0), ("eig", 1), ("eigvals", None)])
+def test_defective_matrices_have_eigenvalues_without_derivatives(name, output, scale, dtype):
+    a = (np.stack([A, JORDAN]) * scale).astype(dtype)
+    rt = tfr.EagerRuntime()
+    x = rt.variable_from(a)
+    y = getattr(la, name)(x)
+    y = y if output is None else y[output]
+    for derivative in (lambda: rt.vjp(y, x, np.ones(y.shape, y.dtype)), lambda: rt.jvp(y, x, a)):
+        with pytest.raises(errors.LinAlgError, match=r"defective \(to rounding\) \(matrix 1 of the stack\)") as caught:
+            derivative()
+        assert caught.value.op == name
+    works(rt)
+
+
+@pytest.mark.parametrize("dtype", ["f8", "c16"])
+def test_equal_eigenvalues_alone_are_no_defect(dtype):
+    rt = tfr.EagerRuntime()
+    x = rt.variable_from(np.diag([2.0, 2.0, 1.0]).astype(dtype))
+    y = tfr.sum(tfr.real(la.eigvals(x) ** 2))
+    np.testing.assert_allclose(value(rt.grad(y, x)), np.diag([4.0, 4.0, 2.0]), atol=1e-14)
+
+
+def test_values_captured_without_vectors_name_themselves():
+    rt = tfr.EagerRuntime()
+    x = rt.constant_from(JORDAN)
+    with rt.capture_trace():
+        y = la.eigvals(x)
+    for derivative in (lambda: rt.vjp(y, x, np.ones(2, "c16")), lambda: rt.jvp(y, x, JORDAN)):
+        with pytest.raises(errors.LinAlgError, match=r"eigvals \(derivative\): the matrix is defective") as caught:
+            derivative()
+        assert caught.value.op == "eigvals"

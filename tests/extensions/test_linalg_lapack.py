@@ -255,9 +255,10 @@ def test_dimensions_beyond_32_bits(name, shape):
 
 
 def test_no_array_is_a_square_matrix_of_that_size():
-    _routines.fits("inv", 2**31 - 1, 0)
-    with pytest.raises(errors.IntegerOverflowError, match="inv: the matrix dimension 2147483648"):
-        _routines.fits("inv", 1, 2**31)
+    _routines.fits("inv", "a", 2**31 - 1, 0)
+    with pytest.raises(errors.IntegerOverflowError, match="inv: the matrix dimension 2147483648") as caught:
+        _routines.fits("inv", "A", 1, 2**31)
+    assert caught.value.argument == "A"
 
 
 @pytest.mark.parametrize(("name", "dtype", "n"), [("svd", "f8", 30000), ("svd", "c16", 30000), ("eigh", "f4", 40000),

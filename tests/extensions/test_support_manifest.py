@@ -242,8 +242,8 @@ DENIED = {
     "linalg.qr complete": (lambda a: la.qr(a, mode="complete").Q, ONES + np.eye(3, 2), errors.UnsupportedAdRuleError),
     "linalg.lu": (lambda a: la.lu(a)[1:], ONES, None),
     "linalg.polar": (la.polar, ONES, None),
-    "linalg.eig": (la.eig, JORDAN, None),
-    "linalg.eigvals": (la.eigvals, JORDAN, None),
+    "linalg.eig": (lambda a: la.eig(a).eigenvalues, JORDAN, errors.LinAlgError),
+    "linalg.eigvals": (la.eigvals, JORDAN, errors.LinAlgError),
     "linalg.pinv": (la.pinv, ONES, None),
     "linalg.lstsq": (lambda a: la.lstsq(a, np.arange(3.0)).solution, ONES, None),
 }
