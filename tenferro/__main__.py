@@ -12,6 +12,7 @@ import tenferro
 from tenferro._core import memory
 from tenferro._kernels import elementary
 from tenferro._kernels.blas import library_name
+from tenferro.bench import command as bench
 
 
 def scipy_blas():
@@ -130,7 +131,14 @@ def main(argv=None):
     for name, (_, _, description) in COMMANDS.items():
         command = commands.add_parser(name, help=description)
         command.add_argument("--json", action="store_true", help="print machine-readable JSON")
+    timing = commands.add_parser("bench", help="the same work on this library and on others that are installed")
+    timing.add_argument("--json", action="store_true", help="print machine-readable JSON")
+    bench.add_arguments(timing)
     options = parser.parse_args(argv)
+    if options.command == "bench":
+        blas, _ = libraries()
+        bench.show(bench.run(options, f"{blas.get('name')} {blas.get('version')}"), options)
+        return 0
     gather, as_lines, _ = COMMANDS[options.command]
     facts = gather()
     sys.stdout.write(json.dumps(facts, indent=2) + "\n" if options.json else "\n".join(as_lines(facts)) + "\n")
