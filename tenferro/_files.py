@@ -4,6 +4,7 @@ import json
 import os
 import secrets
 import zipfile
+import zlib
 from contextlib import suppress
 
 import numpy as np
@@ -19,7 +20,7 @@ __all__ = ["load", "save"]
 STRUCTURE = "__structure__"
 SINGLE = "value"
 KINDS = "biufc"
-BROKEN = (zipfile.BadZipFile, ValueError, EOFError, KeyError, TypeError, NotImplementedError)
+BROKEN = (zipfile.BadZipFile, zlib.error, ValueError, EOFError, LookupError, TypeError, AttributeError, RuntimeError)
 
 
 def save(path, tree):
@@ -108,12 +109,11 @@ def load(path):
     """
     with open(path, "rb") as file:
         try:
-            with np.load(file, allow_pickle=False) as archive:
-                if not isinstance(archive, np.lib.npyio.NpzFile):
-                    raise ValueError("it holds one array and no archive")
-                tensors = {name: _tensor(archive, name) for name in archive.files if name != STRUCTURE}
-                outline = json.loads(archive[STRUCTURE].item()) if STRUCTURE in archive.files else None
-            return tensors if outline is None else _restored(outline[0], tensors)
+            with zipfile.ZipFile(file) as archive:
+                arrays = dict(_read(archive, member) for member in archive.namelist())
+            outline = arrays.pop(STRUCTURE, None)
+            tensors = {name: _tensor(name, array) for name, array in arrays.items()}
+            return tensors if outline is None else _restored(json.loads(outline.item())[0], tensors)
         except ValidationError:
             raise
         except BROKEN as error:
@@ -134,8 +134,10 @@ def on_host(x):
 
 
 def _downloaded(x):
-    strides = [abs(s) for s in (x.value() if isinstance(x, EagerTensor) else x).strides]
-    if strides == sorted(strides):
+    """`to_tensor` writes columns; of the transpose they are the rows."""
+    strides = (x.value() if isinstance(x, EagerTensor) else x).strides
+    x = constant(x, copy=False)
+    if list(strides) == sorted(strides):
         return x.to_tensor().numpy()
     return x.transpose().to_tensor().numpy().transpose()
 
@@ -146,8 +148,8 @@ def _outline(tree, path, arrays):
         return ["none"]
     if isinstance(tree, dict):
         for key in tree:
-            if not isinstance(key, str):
-                raise ValidationError(f"save: keys are strings, not {key!r}{_at(path)}", op="save", argument="tree")
+            if not isinstance(key, str) or "\0" in key:
+                raise ValidationError(f"save: keys are strings without NUL, not {key!r}{_at(path)}", op="save", argument="tree")
         return ["dict", {key: _outline(value, _join(path, key), arrays) for key, value in tree.items()}]
     if isinstance(tree, (tuple, list)):
         kind = "tuple" if isinstance(tree, tuple) else "list"
@@ -187,16 +189,22 @@ def _write(file, entries, structure):
                 npy.write_array(entry, array, allow_pickle=False)
 
 
-def _tensor(archive, name):
-    try:
-        array = archive[name]
-    except ValueError as error:
-        if "pickle" not in str(error) and "Object" not in str(error):
-            raise
-        raise DTypeMismatchError(f"load: {name!r} holds Python objects, which are not read; store arrays of numbers",
-                                 op="load", argument=name) from error
-    if not isinstance(array, np.ndarray):
-        raise ValueError(f"{name!r} is no array")
+def _read(archive, member):
+    """Name and array of a member of an archive."""
+    name = member.removesuffix(".npy")
+    if name == member:
+        raise ValueError(f"{member!r} is no array")
+    with archive.open(member) as entry:
+        try:
+            return name, npy.read_array(entry, allow_pickle=False)
+        except ValueError as error:
+            if "Object arrays" not in str(error):
+                raise
+            raise DTypeMismatchError(f"load: {name!r} holds Python objects, which are not read; store arrays of numbers",
+                                     op="load", argument=name) from error
+
+
+def _tensor(name, array):
     array = _checked(name, array, "load")
     return constant(array.astype(array.dtype.newbyteorder("="), order="K", copy=False), copy=False)
 

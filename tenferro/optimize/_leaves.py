@@ -36,7 +36,12 @@ def gradients(grads, leaves, structure, op):
         found = [grads.get(leaf) for leaf in leaves]
     else:
         found = match(structure, grads, "grads")
-    return [g if g is None else _checked(tensor(g), p, k, structure, op) for k, (g, p) in enumerate(zip(found, leaves))]
+    return [g if g is None or _fits(g, p) else _checked(tensor(g), p, k, structure, op)
+            for k, (g, p) in enumerate(zip(found, leaves))]
+
+
+def _fits(g, p):
+    return type(g) is EagerTensor and g.dtype is p.dtype and g.shape == p.shape
 
 
 def _checked(g, p, k, structure, op):
