@@ -56,8 +56,8 @@ def engine(spec, /, **options):
 def from_environment(spec):
     """The engine that ``TENFERRO_ENGINE`` names; errors say that it does."""
     if getattr(_here, "opening", False):
-        raise RuntimeStateError(f"TENFERRO_ENGINE={spec!r}: this engine asks for the default engine while it is opened",
-                                op="default_engine")
+        raise RuntimeStateError(f"TENFERRO_ENGINE={spec!r}: the default engine is asked for while it is being opened; a "
+                                "plugin must not compute before", op="default_engine")
     _here.opening = True
     try:
         return engine(spec)

@@ -5,6 +5,7 @@ import itertools
 import os
 import subprocess
 import sys
+from pathlib import Path
 from textwrap import dedent
 
 import pytest
@@ -64,12 +65,14 @@ class Site:
 
 @pytest.fixture
 def site(tmp_path, monkeypatch):
-    """A directory of distributions that this process sees, too."""
+    """A directory of distributions: besides this library, the only ones that this process sees."""
     path = tmp_path / "site"
     path.mkdir()
     for name in ("TENFERRO_PLUGINS", "TENFERRO_TRACE_PLUGINS", "TENFERRO_ENGINE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.syspath_prepend(path)
+    monkeypatch.setattr(plugins.metadata, "distributions", lambda find=plugins.metadata.distributions: [
+        d for d in find() if d.metadata["Name"] == "tenferro" or Path(d.locate_file("")).is_relative_to(tmp_path)])
     found = Site(path)
     plugins.forget()
     yield found

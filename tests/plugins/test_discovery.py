@@ -1,5 +1,6 @@
 """Plugins are found, asked one by one, and a broken one breaks nothing else."""
 
+import threading
 import tomllib
 from pathlib import Path
 
@@ -9,7 +10,9 @@ import tenferro as tfr
 from tenferro import errors, plugins
 
 ROOT = Path(__file__).parents[2]
-OWN_NAMES = ["cpu", "cpu-threads"]
+OWN = [r for r in tfr.engines() if r.distribution == "tenferro"]
+OWN_NAMES = [r.name for r in OWN]
+OWN_AVAILABLE = [r.name for r in OWN if r.available]
 OFFER = "@hookimpl\ndef tenferro_engines():\n    return [info()]\n"
 
 
@@ -23,7 +26,7 @@ def names():
 
 def test_own_engines_come_first(site):
     found = tfr.engines()
-    assert [r.name for r in found[:2]] == OWN_NAMES
+    assert [r.name for r in found[:2]] == ["cpu", "cpu-threads"]
     for r in found[:2]:
         assert (r.kind, r.available, r.reason, r.error, r.spec) == ("host", True, None, None, r.name)
         assert (r.distribution, r.version, r.plugin) == ("tenferro", tfr.__version__, "cpu")
@@ -60,6 +63,22 @@ def test_an_object_of_a_module(site):
         plugin = Plugin()
         """, points="[tenferro.backends]\nmain = {module}:plugin\n")
     assert names()[-2:] == ["one", "two"]
+
+
+def test_threads_that_look_at_once(site):
+    site.install("tenferro-slow", "import time\ntime.sleep(0.05)\n" + OFFER)
+    start, found = threading.Barrier(4), []
+
+    def look():
+        start.wait()
+        found.append(names())
+
+    threads = [threading.Thread(target=look) for _ in range(4)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    assert found == [[*OWN_NAMES, "fast"]] * 4
 
 
 def test_discovery_happens_once(site):
@@ -103,7 +122,7 @@ def test_a_broken_plugin_breaks_nothing_else(site, case):
     assert message in broken.error
     assert (broken.name, broken.plugin, broken.available, broken.spec) == ("wreck", "wreck", False, None)
     assert broken.reason == "its plugin failed"
-    assert [r.name for r in tfr.engines() if r.available] == [*OWN_NAMES, "good", "better"]
+    assert [r.name for r in tfr.engines() if r.available] == [*OWN_AVAILABLE, "good", "better"]
     assert tfr.engine("good").name == "good"
     with pytest.raises(errors.ValidationError, match="plugin 'wreck' of tenferro-broken failed") as e:
         tfr.engine("wreck")
@@ -197,7 +216,7 @@ def test_plugins_are_restricted(site, monkeypatch, value, expected):
     if value is not None:
         monkeypatch.setenv("TENFERRO_PLUGINS", value)
     plugins.forget()
-    assert [r.name for r in tfr.engines() if r.available] == [*OWN_NAMES, *expected]
+    assert [r.name for r in tfr.engines() if r.available] == [*OWN_AVAILABLE, *expected]
     assert not [r for r in tfr.engines() if r.error]
     left_out = {p.distribution for p in plugins.discover() if p.skipped}
     assert left_out == {f"tenferro-{x}" for x in "ab" if x not in expected}
