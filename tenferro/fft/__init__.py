@@ -13,9 +13,10 @@ from ..errors import ValidationError
 from ..operations import OPERATIONS
 from .arguments import as_complex, as_real, axes_and_lengths, checked_norm, fitted, length, one_axis, tensor
 from .module import ADJOINT, MODULE, MODULE_ID, call
+from .trigonometric import dct, dst, idct, idst
 
-__all__ = ["MODULE", "MODULE_ID", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "ifft", "ifft2", "ifftn",
-           "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
+__all__ = ["MODULE", "MODULE_ID", "dct", "dst", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idst", "ifft",
+           "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 
 def _many(x, s, axes, norm, inverse, op):

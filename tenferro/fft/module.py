@@ -1,4 +1,4 @@
-"""The extension module of Fourier transforms: three linear operations, each the others' adjoint up to constants.
+"""The extension module of Fourier transforms: linear operations, whose adjoints are such operations up to constants.
 
 ``c2c`` transforms complex tensors along any axes, ``r2c`` real ones along one axis, ``c2r`` is its inverse. Along an
 axis of length n, ``norm`` puts the factor 1/n on the inverse transform ("backward"), on the forward one ("forward"),
@@ -43,7 +43,7 @@ def _resized(shape, axis, n):
 
 # ---- executors -------------------------------------------------------------------------------------------------------
 
-def _ordered(run):
+def ordered(run):
     """Give the result the order of axes in memory that the operand has."""
     def executor(x, **params):
         if x.ndim < 2 or x.flags.c_contiguous:
@@ -55,7 +55,7 @@ def _ordered(run):
     return executor
 
 
-@_ordered
+@ordered
 def _run_c2c(x, axes, inverse, norm):
     import scipy.fft
     if len(axes) == 1:          # half the overhead
@@ -63,13 +63,13 @@ def _run_c2c(x, axes, inverse, norm):
     return (scipy.fft.ifftn if inverse else scipy.fft.fftn)(x, axes=axes, norm=norm)
 
 
-@_ordered
+@ordered
 def _run_r2c(x, axis, norm):
     import scipy.fft
     return scipy.fft.rfft(x, axis=axis, norm=norm)
 
 
-@_ordered
+@ordered
 def _run_c2r(x, axis, n, norm):
     import scipy.fft
     return scipy.fft.irfft(x, n=n, axis=axis, norm=norm)
@@ -114,6 +114,8 @@ class FourierModule:
                             lambda x, axis, n, norm: _REAL[x.name])
         registrar.executor("c2r", "host", _run_c2r)
         registrar.rule("c2r", vjp=_c2r_vjp, jvp=_linear("c2r"))
+        from .trigonometric import declare
+        declare(registrar)
 
 
 MODULE = FourierModule()

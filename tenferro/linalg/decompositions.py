@@ -151,7 +151,7 @@ def qr(a, mode="reduced"):
     return r if mode == "r" else QRResult(q, r)
 
 
-def svd(a, full_matrices=True, compute_uv=True):
+def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     """Singular value decomposition, ``a = U @ diag(S) @ Vh``.
 
     Vectors are determined up to phases: a loss that depends on these has no derivative.
@@ -163,6 +163,8 @@ def svd(a, full_matrices=True, compute_uv=True):
         Square U and Vh, as is NumPy's default; differentiable for square matrices only.
     compute_uv : bool
         False gives S alone.
+    hermitian : bool
+        Without effect: all matrices are taken as general ones.
 
     Returns
     -------

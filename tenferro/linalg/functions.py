@@ -6,7 +6,7 @@ import numpy as np
 
 import tenferro as tfr
 
-from ..errors import ShapeMismatchError, ValidationError
+from ..errors import AxisError, ShapeMismatchError, ValidationError
 from .common import call, eps, matrix, value
 from .decompositions import singular_values
 
@@ -15,7 +15,7 @@ def relative_tolerance(a, rtol):
     return max(a.shape[-2:]) * eps(a) if rtol is None else rtol
 
 
-def pinv(a, rcond=None):
+def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     """Moore-Penrose pseudo-inverse. The derivative is that for constant rank.
 
     Parameters
@@ -23,6 +23,10 @@ def pinv(a, rcond=None):
     a : array_like, shape (..., M, N)
     rcond : float, optional
         Singular values below it, relative to the largest, are zero; by default ``max(M, N)`` times the precision.
+    hermitian : bool
+        Without effect: all matrices are taken as general ones.
+    rtol : float, optional
+        The standard's name of `rcond`.
 
     Returns
     -------
@@ -33,13 +37,16 @@ def pinv(a, rcond=None):
     LinAlgError
         No convergence.
     ValidationError
-        Elements that are not finite.
+        Elements that are not finite, or both `rcond` and `rtol`.
     """
     a = matrix(a, "pinv")
-    return call("pinv", a, rcond=relative_tolerance(a, rcond))
+    if rcond is not None and rtol is not None:
+        raise ValidationError("pinv: rcond and rtol are names of one tolerance; give one of them", op="pinv",
+                              argument="rtol")
+    return call("pinv", a, rcond=relative_tolerance(a, rtol if rcond is None else rcond))
 
 
-def matrix_rank(a, tol=None, *, rtol=None):
+def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
     """Number of singular values above a tolerance: a constant.
 
     Parameters
@@ -47,6 +54,8 @@ def matrix_rank(a, tol=None, *, rtol=None):
     a : array_like, shape (..., M, N)
     tol : float, optional
         Absolute tolerance, instead of `rtol`.
+    hermitian : bool
+        Without effect: all matrices are taken as general ones.
     rtol : float, optional
         Tolerance relative to the largest singular value; by default ``max(M, N)`` times the precision.
 
@@ -84,7 +93,11 @@ def matrix_power(a, n):
     ValidationError
         Not square.
     """
-    a, n = matrix(a, "matrix_power", square=True), index(n)
+    a = matrix(a, "matrix_power", square=True)
+    try:
+        n = index(n)
+    except TypeError:
+        raise TypeError(f"matrix_power: n is an integer, not {n!r}; use funm_hermitian or sqrtm for roots") from None
     if n == 0:
         return tfr.broadcast_to(tfr.eye(a.shape[-1], dtype=a.dtype), a.shape)
     if n < 0:
@@ -162,10 +175,27 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
         `ord` is no number.
     """
     x = matrix(x, "vector_norm", "x", 0)
-    axis = tuple(range(x.ndim)) if axis is None else axis
+    return norm_of_vectors(x, known_axes("vector_norm", x, axis), keepdims, ord, "vector_norm")
+
+
+def known_axes(op, x, axis):
+    """Axes counted from the start; all for None."""
+    if axis is None:
+        return tuple(range(x.ndim))
+    axes = tuple(index(k) for k in (axis if np.iterable(axis) else (axis,)))
+    for k in axes:
+        if not -x.ndim <= k < x.ndim:
+            raise AxisError(f"{op}: axis {k} is out of range for a tensor with {x.ndim} axes", op=op, argument="axis",
+                            expected=f"-{x.ndim} <= axis < {x.ndim}", actual=k)
+    axes = tuple(k % x.ndim for k in axes)
+    if len(set(axes)) < len(axes):
+        raise AxisError(f"{op}: axis={axis} names an axis twice", op=op, argument="axis")
+    return axes
+
+
+def norm_of_vectors(x, axis, keepdims, ord, op):
     if isinstance(ord, str):
-        raise ValidationError(f"vector_norm: ord={ord!r} is not a norm of vectors; use a number", op="vector_norm",
-                              argument="ord")
+        raise ValidationError(f"{op}: ord={ord!r} is not a norm of vectors; use a number", op=op, argument="ord")
     if ord == 2:
         return euclidean(x, axis, keepdims)
     if ord == np.inf:
@@ -198,14 +228,17 @@ def matrix_norm(x, *, keepdims=False, ord="fro"):
     ValidationError
         Another `ord`, or elements that are not finite where singular values are needed.
     """
-    x = matrix(x, "matrix_norm", "x")
+    return norm_of_matrices(matrix(x, "matrix_norm", "x"), keepdims, ord, "matrix_norm")
+
+
+def norm_of_matrices(x, keepdims, ord, op):
     if ord in ("fro", None):
         return euclidean(x, (-2, -1), keepdims)
     if ord not in ("nuc", 1, -1, 2, -2, np.inf, -np.inf):
-        raise ValidationError(f"matrix_norm: ord={ord!r} is not a norm of matrices; use 'fro', 'nuc', 1, -1, 2, -2, "
-                              "inf or -inf", op="matrix_norm", argument="ord")
+        raise ValidationError(f"{op}: ord={ord!r} is not a norm of matrices; use 'fro', 'nuc', 1, -1, 2, -2, inf or -inf",
+                              op=op, argument="ord")
     if ord in ("nuc", 2, -2):
-        s = singular_values(x, "matrix_norm")
+        s = singular_values(x, op)
         found = tfr.sum(s, axis=-1) if ord == "nuc" else s[..., 0 if ord == 2 else -1]
     else:
         sums = tfr.sum(tfr.abs(x), axis=-2 if abs(ord) == 1 else -1)
@@ -237,11 +270,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
     x = matrix(x, "norm", "x", 0)
     if axis is None and ord is None:
         return euclidean(x, tuple(range(x.ndim)), keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (index(axis),)
+    axes = known_axes("norm", x, axis)
     if len(axes) == 1:
-        return vector_norm(x, axis=axes, keepdims=keepdims, ord=2 if ord is None else ord)
+        return norm_of_vectors(x, axes, keepdims, 2 if ord is None else ord, "norm")
     if len(axes) != 2:
         raise ShapeMismatchError(f"norm: {len(axes)} axes; a vector has one and a matrix two", op="norm",
                                  argument="axis", expected=2, actual=len(axes))
-    found = matrix_norm(tfr.moveaxis(x, axes, (-2, -1)), ord="fro" if ord is None else ord)
-    return tfr.expand_dims(found, tuple(k % x.ndim for k in axes)) if keepdims else found
+    found = norm_of_matrices(tfr.moveaxis(x, axes, (-2, -1)), False, "fro" if ord is None else ord, "norm")
+    return tfr.expand_dims(found, axes) if keepdims else found

@@ -35,7 +35,7 @@ def diagonal(x, /, *, offset=0):
     AxisError
         Fewer than two axes.
     """
-    return tfr.extract_diag(x, offset=offset, axis1=-2, axis2=-1)
+    return diagonals("diagonal", x, offset)
 
 
 def trace(x, /, *, offset=0, dtype=None):
@@ -58,7 +58,14 @@ def trace(x, /, *, offset=0, dtype=None):
     AxisError
         Fewer than two axes.
     """
-    return tfr.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+    return tfr.sum(diagonals("trace", x, offset), axis=-1, dtype=dtype)
+
+
+def diagonals(op, x, offset):
+    if np.ndim(x) < 2:
+        raise AxisError(f"{op}: x has {np.ndim(x)} axes; a matrix has two", op=op, argument="x", expected=2,
+                        actual=np.ndim(x))
+    return tfr.extract_diag(x, offset=offset, axis1=-2, axis2=-1)
 
 
 def outer(x1, x2, /):

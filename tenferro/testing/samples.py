@@ -328,6 +328,8 @@ SAMPLES = {
     "linalg.outer": [lambda d: given(d(2), d(3))],
     **_each("linalg.trace linalg.diagonal", lambda d: given(d(2, 3, 3), offset=1)),
     # Fourier transforms
+    **_each("fft.dct fft.idct fft.dst fft.idst", lambda d: given(d(2, 3)), lambda d: given(d(3, 2), 3, n=4, axis=0),
+            lambda d: given(d(3), 1, norm="ortho")),
     **_each("fft.fft fft.ifft", lambda d: given(d(2, 3)), lambda d: given(d(3, 2), n=4, axis=0, norm="ortho")),
     **_each("fft.rfft fft.ihfft", lambda d: given(d(2, 4)), lambda d: given(d(3, 2), axis=0, norm="forward")),
     **_each("fft.irfft fft.hfft", lambda d: given(d(2, 3)), lambda d: given(d(3, 2), n=5, axis=0, norm="ortho")),

@@ -32,7 +32,7 @@ MORE = {                                # arguments after the first
     "matmul": (A,), "tensordot": (A,), "vecdot": (A,), "cross": (np.ones(3),), "outer": (VECTOR,),
 }  # fmt: skip
 INNER = {                               # what does the work for it, which may be named instead
-    "norm": {"matrix_norm"}, "solve_triangular": {"triangular_solve"},
+    "solve_triangular": {"triangular_solve"},
 }  # fmt: skip
 FIRST = {"cond": "x", "householder_product": "A"}
 
@@ -257,6 +257,36 @@ def test_fourier(name, how, argument):
     y = getattr(tfr.fft, name)(x)
     total = tfr.sum(tfr.real(y * tfr.conj(y)))
     assert np.sum(value(rt.grad(total, x)) * a) == pytest.approx(2 * total.item())      # homogeneous of degree 2
+
+
+# ---- axes and names ---------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize(("name", "how"), [("norm", {"axis": 2}), ("norm", {"axis": (0, -3)}), ("norm", {"axis": (0, -2)}),
+                                           ("vector_norm", {"axis": -3}), ("vector_norm", {"axis": (1, 1)})])
+def test_axes_of_norms(name, how):
+    with pytest.raises(errors.AxisError, match=f"{name}: ax") as caught:
+        getattr(la, name)(A, **how)
+    assert (caught.value.op, caught.value.argument) == (name, "axis")
+
+
+@pytest.mark.parametrize("name", ["trace", "diagonal"])
+def test_a_vector_has_no_diagonal(name):
+    with pytest.raises(errors.AxisError, match=f"{name}: x has 1 axes") as caught:
+        getattr(la, name)([1.0, 2.0])
+    assert (caught.value.op, caught.value.argument) == (name, "x")
+
+
+def test_arguments_with_numpys_names():
+    h = A + A.T
+    np.testing.assert_allclose(value(la.pinv(h, hermitian=True)), np.linalg.pinv(h, hermitian=True))
+    np.testing.assert_allclose(value(la.pinv(h, rtol=0.5)), np.linalg.pinv(h, rtol=0.5), atol=1e-14)
+    assert la.matrix_rank(h, hermitian=True).item() == np.linalg.matrix_rank(h, hermitian=True)
+    np.testing.assert_allclose(value(la.svd(h, hermitian=True).S), np.linalg.svd(h, hermitian=True).S)
+    np.testing.assert_allclose(value(la.norm(h, axis=[0, 1], keepdims=True)), [[np.linalg.norm(h)]])
+    with pytest.raises(errors.ValidationError, match="pinv: rcond and rtol"):
+        la.pinv(h, 0.1, rtol=0.1)
+    with pytest.raises(TypeError, match="matrix_power: n is an integer"):
+        la.matrix_power(h, 0.5)
 
 
 # ---- defective matrices ----------------------------------------------------------------------------------------------
