@@ -5,6 +5,7 @@ import os
 import secrets
 import zipfile
 import zlib
+from collections.abc import Mapping
 from contextlib import suppress
 
 import numpy as np
@@ -31,7 +32,7 @@ def save(path, tree):
     path : str or path-like
         Taken as it is: no suffix is added. A file that is there is replaced when the new one is complete, never before.
     tree : array_like, or container of array_like
-        Dicts with strings as keys, lists, tuples and None to any depth around tensors, arrays and numbers. The names in
+        Mappings with strings as keys, lists, tuples and None to any depth around tensors, arrays and numbers. The names in
         the file are paths such as ``layers/0/weight``. Of a tracked tensor the value is written.
 
     Raises
@@ -46,7 +47,7 @@ def save(path, tree):
     Notes
     -----
     Any ``.npz`` reader gets at the arrays. Row-major and column-major arrays are written as such, others in row-major
-    order. Named tuples come back as tuples.
+    order. Mappings come back as dicts, named tuples as tuples.
 
     Examples
     --------
@@ -146,7 +147,7 @@ def _outline(tree, path, arrays):
     """What JSON says of a container: a name for a leaf, a list that starts with the kind for anything else."""
     if tree is None:
         return ["none"]
-    if isinstance(tree, dict):
+    if isinstance(tree, Mapping):
         for key in tree:
             if not isinstance(key, str) or "\0" in key:
                 raise ValidationError(f"save: keys are strings without NUL, not {key!r}{_at(path)}", op="save", argument="tree")

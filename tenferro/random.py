@@ -175,7 +175,7 @@ class Generator:
         >>> sorted(tfr.random.default_rng(1).choice(4, 4, replace=False).tolist())
         [0, 1, 2, 3]
         """
-        a = a if isinstance(a, int) else on_host(a)
+        a = _counted(a)
         p = None if p is None else on_host(p)
         return constant(np.asarray(self.numpy.choice(a, size, replace, p, axis, shuffle)), copy=False)
 
@@ -188,8 +188,7 @@ class Generator:
         >>> sorted(tfr.random.default_rng(1).permutation(3).tolist())
         [0, 1, 2]
         """
-        x = x if isinstance(x, int) else on_host(x)
-        return constant(self.numpy.permutation(x, axis), copy=False)
+        return constant(self.numpy.permutation(_counted(x), axis), copy=False)
 
     def _normal(self, size, dtype):
         if dtype.kind != "c":
@@ -197,6 +196,12 @@ class Generator:
         real = np.float32 if dtype.itemsize == 8 else np.float64
         re, im = self.numpy.standard_normal(size, real), self.numpy.standard_normal(size, real)
         return np.asarray((re + 1j * im) * np.sqrt(real(0.5)), dtype)
+
+
+def _counted(x):
+    """A number of elements, or the elements."""
+    array = on_host(x)
+    return int(array) if array.ndim == 0 and array.dtype.kind in "iu" else array
 
 
 def _floating(dtype, op):

@@ -79,8 +79,8 @@ def curve_fit(f, xdata, ydata, p0=None, sigma=None, absolute_sigma=False, check_
                 return np.asarray(jac(x, **p) if isinstance(p, dict) else jac(x, *p))
         else:
             derivative = jac or model.jacobian
-        found = optimize.curve_fit(model.value, xdata if isinstance(xdata, EagerTensor) else _plain(xdata), ydata, space.start,
-                                   sigma, absolute_sigma, check_finite, (bounds.lb, bounds.ub), method, derivative,
+        found = optimize.curve_fit(model.value, _plain(xdata, nan_policy is not None), ydata, space.start, sigma,
+                                   absolute_sigma, check_finite, (bounds.lb, bounds.ub), method, derivative,
                                    full_output=full_output, nan_policy=nan_policy, **kwargs)
     return (space.restore(found[0]), *found[1:])
 
@@ -111,8 +111,12 @@ class _Model:
         return self.at(x).jacobian(np.array(numbers))
 
 
-def _plain(xdata):
-    return np.asarray(xdata) if isinstance(xdata, (list, tuple)) else xdata
+def _plain(xdata, omitting):
+    """`xdata` as SciPy passes it on: real arrays it converts, complex ones only as tensors."""
+    if isinstance(xdata, EagerTensor):
+        return on_host(xdata) if omitting else xdata.detach()
+    xdata = np.asarray(xdata) if isinstance(xdata, (list, tuple)) else xdata
+    return constant(xdata) if isinstance(xdata, np.ndarray) and xdata.dtype.kind == "c" else xdata
 
 
 def _data(ydata, sigma):
@@ -133,8 +137,10 @@ def _start(f, p0, bounds):
     """The parameters to start from: one tensor if they are plain numbers."""
     if p0 is None:
         return _inside(len(_arguments(f)) - 1, bounds)
-    if isinstance(p0, (tuple, list)) and all(isinstance(p, (int, float, np.number)) for p in p0):
-        return np.array(p0, complex if any(isinstance(p, np.complexfloating) for p in p0) else float)
+    if isinstance(p0, (tuple, list)):
+        for kinds, dtype in (((int, float, np.integer, np.floating), float), ((complex, np.complexfloating), complex)):
+            if all(isinstance(p, kinds) for p in p0):
+                return np.array(p0, dtype)
     if isinstance(p0, np.ndarray) and p0.dtype.kind in "iu":
         p0 = p0.astype(float)
     return np.atleast_1d(p0) if isinstance(p0, (np.ndarray, float, int)) else p0

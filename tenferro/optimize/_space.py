@@ -10,6 +10,8 @@ from .._trace import _runtime as runtime_of
 from .._tree import LEAF, flatten, match, paths, unflatten
 from ..errors import ShapeMismatchError, ValidationError
 
+SIZES = {"f": (4, 8), "c": (8, 16)}
+
 
 class Part(NamedTuple):
     """The place of one tensor in a vector."""
@@ -104,9 +106,9 @@ class Space:
 
     def _array(self, leaf, k):
         array = np.asarray(float(leaf) if type(leaf) is int else on_host(leaf))
-        if array.dtype.kind not in "fc":
-            self.fail(self.argument, f"{self.argument} at {self.path(k)} is of {array.dtype}, not of floating or complex "
-                                     "numbers; convert it with dtype=float")
+        if array.dtype.kind not in "fc" or array.dtype.itemsize not in SIZES[array.dtype.kind]:
+            self.fail(self.argument, f"{self.argument} at {self.path(k)} is of {array.dtype}, not of float32, float64 or "
+                                     "complex numbers; convert it with dtype=float")
         return array
 
     def leaves(self, vector):

@@ -1,6 +1,7 @@
 """History, progress bar and callbacks of a run."""
 
 import inspect
+from importlib import import_module
 
 import numpy as np
 
@@ -28,7 +29,7 @@ class Watch:
 
 def _bar(op):
     try:
-        from tqdm import tqdm
+        tqdm = import_module("tqdm").tqdm
     except ImportError:
         raise ImportError(f"{op}: progress=True needs tqdm; install it, or leave progress out") from None
     return tqdm(desc=op, unit=" evaluations")
@@ -49,15 +50,15 @@ def on_containers(callback, space):
     """A callback that gets containers where SciPy has vectors."""
     if callback is None:
         return None
-    if _takes_result(callback):
-        def wrapped(intermediate_result):
-            given = type(intermediate_result)(intermediate_result)
-            given.x_flat, given.x = np.copy(given.x), space.restore(given.x)
-            return callback(intermediate_result=given)
-    else:
-        def wrapped(x, *rest):
-            return callback(space.restore(x), *rest)
-    return wrapped
+
+    def of_result(intermediate_result):
+        given = type(intermediate_result)(intermediate_result)
+        given.x_flat, given.x = np.copy(given.x), space.restore(given.x)
+        return callback(intermediate_result=given)
+
+    def of_vector(x, *rest):
+        return callback(space.restore(x), *rest)
+    return of_result if _takes_result(callback) else of_vector
 
 
 def _takes_result(callback):

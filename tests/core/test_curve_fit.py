@@ -89,6 +89,23 @@ def test_missing_data():
     np.testing.assert_allclose(popt, so.curve_fit(plain, X[keep], Y[keep], STARTS[1])[0], rtol=1e-5)
 
 
+def test_missing_data_in_tensors():
+    y = Y.copy()
+    y[3] = np.nan
+    found, _ = curve_fit(model, tfr.constant(X), tfr.constant(y), STARTS[1], nan_policy="omit")
+    np.testing.assert_array_equal(found, curve_fit(model, X, y, STARTS[1], nan_policy="omit")[0])
+
+
+def test_each_point_is_evaluated_once():
+    calls = []
+
+    def f(x, a, k):
+        calls.append(x)
+        return model(x, a, k)
+    _, _, info, _, _ = curve_fit(f, X, Y, STARTS[0], full_output=True)
+    assert len(calls) == info["nfev"]
+
+
 def test_complex_data_and_parameters():
     x = np.linspace(0.0, 3.0, 15)
 
@@ -99,6 +116,8 @@ def test_complex_data_and_parameters():
     assert popt[0].item() == pytest.approx(2.0 + 1j) and popt[1].item() == pytest.approx(1.3) and pcov.shape == (3, 3)
     real, _ = curve_fit(lambda x, a: a * x, x, 2.0 * x + 0j, [1.0])
     assert real.tolist() == pytest.approx([2.0])
+    z = np.array([1.0 + 1j, 2.0 - 1j, 3j])
+    assert curve_fit(lambda z, a: a * z, z, (2.0 - 1j) * z, [1j])[0].tolist() == pytest.approx([2.0 - 1j])
     with pytest.raises(ValidationError, match="ydata is real"):
         curve_fit(wave, x, x, [1.0, 1.0])
     with pytest.raises(ValidationError, match="sigma"):

@@ -73,6 +73,17 @@ def test_least_squares_bounds_scales_and_arguments():
     assert least_squares(decay, GUESS, jac="3-point").x["k"].item() == pytest.approx(1.5)
 
 
+def test_each_point_is_evaluated_once():
+    for solve, method in ((least_squares, "trf"), (least_squares, "lm"), (root, "hybr")):
+        calls = []
+
+        def f(p, calls=calls):
+            calls.append(p)
+            return tfr.sin(p) + 2.0 * p - 1.0
+        found = solve(f, np.zeros(3), method=method)
+        assert len(calls) == len(found.history) <= found.nfev + 1
+
+
 def test_complex_residuals():
     z = np.array([1 + 2j, 3 - 1j])
     found = least_squares(lambda p: p * p - z, np.array([1.0 + 1j, 1.0 - 1j]))

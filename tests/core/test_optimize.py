@@ -223,6 +223,7 @@ def test_progress_counts_evaluations(monkeypatch):
     (lambda x: x, {}, "x0"),
     (lambda x: x, "start", "x0"),
     (lambda x: x, True, "x0"),
+    (lambda x: x, np.ones((), "f2"), "x0"),
     (1.0, 1.0, "fun"),
     (lambda x: [x], 1.0, "f"),
 ])

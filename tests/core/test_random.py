@@ -36,6 +36,8 @@ def test_tensors_as_arguments():
     ours, theirs = both()
     loc = tfr.variable([1.0, 2.0])
     assert_same(ours.normal(loc, 0.5), theirs.normal([1.0, 2.0], 0.5))
+    assert_same(ours.permutation(np.int64(5)), theirs.permutation(5))
+    assert_same(ours.choice(tfr.constant(5), 3), theirs.choice(5, 3))
     assert_same(ours.permutation(loc), theirs.permutation([1.0, 2.0]))
     assert_same(ours.choice(loc, 4, p=tfr.constant([0.5, 0.5])), theirs.choice([1.0, 2.0], 4, p=[0.5, 0.5]))
 
