@@ -86,8 +86,6 @@ class Space:
         self.op = op
         self.argument = argument
         leaves, self.structure = flatten(tree)
-        if not leaves:
-            self.fail(argument, f"{argument} holds no numbers; give at least one tensor, array or float")
         self.rt = runtime_of(leaves, [], op)
         arrays = [self._array(leaf, k) for k, leaf in enumerate(leaves)]
         self.dtypes = [a.dtype for a in arrays]
@@ -95,6 +93,8 @@ class Space:
         self.layout = Layout([a.shape for a in arrays], wide)
         self.start = self.layout.pack(arrays)
         self.size = self.layout.size
+        if not self.size:
+            self.fail(argument, f"{argument} holds no numbers; give at least one tensor, array or float")
         if not np.isfinite(self.start).all():
             self.fail(argument, f"{argument} holds numbers that are not finite")
 

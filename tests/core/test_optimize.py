@@ -130,6 +130,13 @@ def test_variables_of_the_caller_stay_out_of_it():
         assert minimize(lambda x: (x - w) ** 2, 0.0).x.item() == pytest.approx(2.0)
 
 
+def test_results_belong_to_the_runtime_of_the_start():
+    rt = tfr.EagerRuntime()
+    assert minimize(lambda x: x * x, rt.constant_from(1.0)).x.runtime is rt
+    with rt.session():
+        assert minimize(lambda x: x * x, 1.0).x.runtime is rt
+
+
 def test_derivatives_of_ones_own():
     used = set()
 
@@ -221,6 +228,7 @@ def test_progress_counts_evaluations(monkeypatch):
     (lambda x: x, np.nan, "x0"),
     (lambda x: x, np.arange(3), "x0"),
     (lambda x: x, {}, "x0"),
+    (lambda x: tfr.sum(x), np.zeros((2, 0)), "x0"),
     (lambda x: x, "start", "x0"),
     (lambda x: x, True, "x0"),
     (lambda x: x, np.ones((), "f2"), "x0"),

@@ -40,6 +40,19 @@ def test_bounds_like_scipys():
     np.testing.assert_allclose(found.x_flat, [1.0, 2.0], atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["SLSQP", "TNC", "L-BFGS-B"])
+def test_numbers_fixed_by_their_bounds(method):
+    found = minimize(square, AT_ORIGIN, bounds={"x": [(0.5, 0.5), (None, 1.0)], "y": None}, method=method)
+    np.testing.assert_allclose(found.x_flat, [0.5, 1.0, -3.0], atol=1e-5)
+
+
+def test_bounds_of_matrices():
+    found = minimize(lambda x: tfr.sum((x - 2.0) ** 2), np.zeros((2, 2)), bounds=[(0, 1)] * 3 + [(None, None)])
+    np.testing.assert_allclose(found.x, [[1.0, 1.0], [1.0, 2.0]], atol=1e-6)
+    found = minimize(lambda x: tfr.sum((x - 2.0) ** 2), np.zeros((2, 2)), bounds=(0, [[1.0, 3.0], [0.5, 1.0]]))
+    np.testing.assert_allclose(found.x, [[1.0, 2.0], [0.5, 1.0]], atol=1e-6)
+
+
 def test_bounds_of_complex_numbers():
     found = minimize(lambda z: tfr.sum(abs(z - (3 + 3j)) ** 2), np.zeros(2, complex), bounds=(None, 1 + 2j))
     np.testing.assert_allclose(found.x, [1 + 2j] * 2)
