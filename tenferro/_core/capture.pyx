@@ -1,4 +1,4 @@
-"""Traces of untracked tensors."""
+"""Guards that change what is recorded: traces of untracked tensors, traces that keep less."""
 
 from .eager cimport capture_more
 from .state cimport EagerRuntime, Guard, install, thread_state
@@ -29,4 +29,29 @@ def capture_trace(EagerRuntime self not None):
     return CaptureTrace()
 
 
+cdef class SaveMemory(Guard):
+    """Inside this guard a trace keeps less and computes more again."""
+
+    def _open(self):
+        thread_state().thrifty += 1
+        return self
+
+    def _close(self):
+        thread_state().thrifty -= 1
+
+    def _name(self):
+        return "save_memory"
+
+
+def save_memory(EagerRuntime self not None):
+    """Guard inside which a trace keeps less memory, on this thread; its derivative takes longer.
+
+    Elementwise results of 32,768 elements or more that follow from a leaf, or from what the trace keeps anyway, by up to four
+    operations are computed again when the derivative needs them. (Sums, differences, products, squares and negatives directly on
+    leaves always are.) Values and derivatives are the same to the last bit.
+    """
+    return SaveMemory()
+
+
 install(EagerRuntime, "capture_trace", capture_trace)
+install(EagerRuntime, "save_memory", save_memory)

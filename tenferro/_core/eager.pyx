@@ -15,7 +15,7 @@ from libc.string cimport memcmp
 from .engine cimport ExecutionEngine
 from .importing cimport compact, import_any
 from .node cimport deferred
-from .optable cimport ONE_FLOP, dtype_object, op_name, ops, promote, resolve
+from .optable cimport ONE_FLOP, POLES, dtype_object, op_name, ops, promote, resolve
 from .state cimport ambient_runtime, default_runtime, engine_for, thread_state
 from .tensor cimport Tensor
 

@@ -20,36 +20,51 @@ cdef inline EagerTensor owned(EagerTensor x):
 
 cdef enum:
     LARGE = 1 << 15                 # elements from which memory counts more than one operation on each
+    DEEPEST = 4                     # operations that save_memory lets one value depend on
 
 
 cdef inline bint kept_anyway(EagerTensor x, const Meta *m) noexcept:
-    """Whether an operand of an operation with result m costs nothing to save: a leaf, or a number."""
-    return x.v.meta.rank == 0 or (x.node != NULL and x.node.flags & IS_LEAF and same_type(x.v.meta, m)
-                                  and same_layout(x.v.meta, m) and not x.v.buf.flags & BORROWED)
+    """Whether an operand of an operation with result m costs nothing to save: a leaf, a number, what is computed again."""
+    if x.v.meta.rank == 0:
+        return True
+    if x.node == NULL or not same_type(x.v.meta, m) or not same_layout(x.v.meta, m) or x.v.buf.flags & BORROWED:
+        return False
+    return x.node.flags & IS_LEAF or (thread_state().thrifty and cheap(x.node, &x.v, DEEPEST - 1))
 
 
-cdef inline bint cheap(Node *n, const Value *x) noexcept:
-    """Whether a large operand can be computed again by one flop per element from what its own node has saved."""
+cdef inline bint computed_again(const OpDef *d) noexcept:
+    return d.flags & ONE_FLOP or (d.flags & POLES and thread_state().thrifty)
+
+
+cdef bint cheap(Node *n, const Value *x, int depth) noexcept:
+    """Whether a large operand can be computed again from what its own node has saved."""
     cdef Value *v
     cdef int i
-    if n == NULL or not n.op.flags & ONE_FLOP or n.params != NULL or n.n_saved != n.n_in \
-            or n.saved != (1 << n.n_in) - 1 or not x.meta.flags & DENSE or not same_type(n.meta, x.meta):
+    if n == NULL or not computed_again(n.op) or n.params != NULL or n.n_saved != n.n_in + (n.saved >> 7) \
+            or n.saved & 127 != (1 << n.n_in) - 1 or not x.meta.flags & DENSE or not same_type(n.meta, x.meta):
         return False
     v = saved_values(n)
     for i in range(n.n_in):
-        if v[i].buf.flags & DEFERRED or v[i].meta.dtype != x.meta.dtype \
-                or (v[i].meta.rank and not same_layout(v[i].meta, x.meta)):
+        if v[i].meta.dtype != x.meta.dtype or (v[i].meta.rank and not same_layout(v[i].meta, x.meta)):
+            return False
+        if v[i].buf.flags & DEFERRED and (depth == 0 or not cheap(n.ins[i], &v[i], depth - 1)):
             return False
     return True
 
 
+cdef inline int defer(Value *dst, Meta *m) noexcept:
+    """A note that a value is to be computed again."""
+    dst.meta = meta_ref(m)
+    dst.buf = &deferred
+    dst.data = NULL
+    deferred.refs += 1
+    return 0
+
+
 cdef inline int keep(Value *dst, Node *n, const Value *x) noexcept:
     """Save an operand, or a note that it is to be computed again."""
-    if x.meta.size >= LARGE and cheap(n, x):
-        dst.meta = meta_ref(x.meta)
-        dst.buf = &deferred
-        dst.data = NULL
-        deferred.refs += 1
+    if x.meta.size >= LARGE and cheap(n, x, DEEPEST - 1 if thread_state().thrifty else 0):
+        defer(dst, x.meta)
     else:
         value_copy(dst, x)
     return 0
@@ -87,7 +102,10 @@ cdef inline int attach(EagerTensor t, Node *node, unsigned char saved, Params *p
     node.params = params_ref(p)
     node.saved = saved
     if saved & 128:
-        value_copy(saved_values(node) + node.n_saved - 1, &t.v)
+        if t.v.meta.size >= LARGE and thread_state().thrifty and cheap(node, &t.v, DEEPEST - 1):
+            defer(saved_values(node) + node.n_saved - 1, t.v.meta)
+        else:
+            value_copy(saved_values(node) + node.n_saved - 1, &t.v)
     t.node = node
     return 0
 
@@ -98,7 +116,7 @@ cdef int record1(OpDef *d, EagerTensor t, EagerTensor x, Params *p) except -1:
     cdef EagerTensor a = x
     if captured and not thread_state().capture:
         return 0
-    if t.v.meta.size >= LARGE and d.flags & ONE_FLOP and kept_anyway(x, t.v.meta):
+    if t.v.meta.size >= LARGE and computed_again(d) and kept_anyway(x, t.v.meta):
         saved |= 1
     if saved & 1 and x.v.buf.flags & BORROWED:
         a = owned(x)
@@ -128,7 +146,7 @@ cdef int record2(OpDef *d, EagerTensor t, EagerTensor x, EagerTensor y) except -
         h2 = y.node.hash
     if captured and not thread_state().capture:
         return 0
-    if t.v.meta.size >= LARGE and d.flags & ONE_FLOP and (saved & 1 or kept_anyway(x, t.v.meta)) \
+    if t.v.meta.size >= LARGE and computed_again(d) and (saved & 1 or kept_anyway(x, t.v.meta)) \
             and (saved & 2 or kept_anyway(y, t.v.meta)):
         saved |= 3
     if saved & 1 and x.v.buf.flags & BORROWED:

@@ -36,6 +36,9 @@ cdef class Ctx:
     cdef EagerTensor out(self):
         cdef Value v
         value_copy(&v, saved_value(self.node, 128))
+        if v.buf.flags & DEFERRED:
+            value_drop(&v)
+            compute_again(self, self.node, &v)
         if self.traced:
             self.node.refs += 1
         return wrap(self.rt, &v, self.node if self.traced else NULL)
@@ -61,8 +64,12 @@ cdef int compute_again(Ctx c, Node *n, Value *v) except -1:
 
 
 cdef EagerTensor saved_tensor(Ctx c, Node *n, int k):
+    """Operand k of a node that has saved all of them, without an edge."""
     cdef Value v
     value_copy(&v, saved_values(n) + k)
+    if v.buf.flags & DEFERRED:
+        value_drop(&v)
+        compute_again(c, n.ins[k], &v)
     if c.copies is not None and v.buf.flags & SHARED:
         make_private(c.copies, n, 1 << k, &v)
     return wrap(c.rt, &v, NULL)

@@ -8,7 +8,7 @@ cdef extern from *:
     """
     #ifndef TENFERRO_TLS
     #define TENFERRO_TLS
-    typedef struct { int no_grad; int capture; PyObject *session; PyObject *guard; } TfThread;
+    typedef struct { int no_grad; int capture; PyObject *session; PyObject *guard; int thrifty; } TfThread;
     #endif
     """
     ctypedef struct TfThread:
@@ -16,6 +16,7 @@ cdef extern from *:
         int capture
         PyObject *session       # innermost open session; borrowed: whoever opened it holds it
         PyObject *guard         # innermost guard
+        int thrifty             # open save_memory guards
 
 cdef TfThread *thread_state() noexcept
 

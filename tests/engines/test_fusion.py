@@ -204,3 +204,45 @@ def test_explain_changes_nothing():
     before = rt.cache_stats()
     assert rt.explain(y).fused_groups == 0
     assert x.grad is None and rt.cache_stats().ad_transforms == before.ad_transforms
+
+
+def deep(x):
+    return (tfr.tanh(tfr.exp(-x * x) / (2 + tfr.sin(x))) * tfr.log1p(x * x)).sum()
+
+
+def test_save_memory_keeps_less_and_gives_the_same_bits():
+    rt = tfr.default_runtime()
+    a = np.random.default_rng(9).standard_normal(LARGE)
+    x = tfr.variable(a)
+    rt.clear_caches()
+    before = memory.live()[1]
+    y = deep(x)
+    usual = memory.live()[1] - before
+    want = rt.grad(y, x).detach().numpy()
+    del y
+    before = memory.live()[1]
+    for _ in range(3):
+        with rt.save_memory():
+            y = deep(x)
+        less = memory.live()[1] - before
+        got = rt.grad(y, x)
+        np.testing.assert_array_equal(got.detach().numpy(), want)
+        with rt.profile():                          # a direct sweep
+            np.testing.assert_array_equal(rt.grad(y, x).detach().numpy(), want)
+        del y, got
+    assert less < 0.5 * usual
+    with rt.save_memory():
+        y = deep(x)
+    h = rt.vjp(rt.grad(y, x), x, tfr.ones(LARGE)).detach().numpy()
+    np.testing.assert_array_equal(h, rt.vjp(rt.grad(deep(x), x), x, tfr.ones(LARGE)).detach().numpy())
+    t = rt.jvp(y, x, tfr.ones(LARGE))
+    np.testing.assert_allclose(float(t), want.sum(), rtol=1e-9)
+
+
+def test_save_memory_is_a_guard():
+    rt = tfr.default_runtime()
+    guard = rt.save_memory()
+    with guard:
+        pass
+    with pytest.raises(errors.RuntimeStateError):
+        guard.__enter__()
