@@ -3,7 +3,8 @@
 cimport numpy as cnp
 
 cdef enum Routine:
-    GETRF, GETRS, GETRI, TRTRS, POTRF, GEQRF, ORGQR, GESDD, SYEVD, GEEV, GECON
+    GETRF, GETRS, GETRI, TRTRS, POTRF, GEQRF, ORGQR, GESDD, SYEVD, GEEV, GECON, GEES,
+    TRSYL
 
 cdef enum:
     PARTS = 4

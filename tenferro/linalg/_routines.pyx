@@ -28,9 +28,10 @@ cdef dict SIGNATURES = {
     "potrf": ("cixii",) * 2, "geqrf": ("iixixxii",) * 2, "orgqr": ("iiixixxii",) * 2,
     "gesdd": ("ciixixxixixiii", "ciixixxixixixii"), "syevd": ("ccixixxiiii", "ccixixxixiiii"),
     "geev": ("ccixixxxixixii", "ccixixxixixixi"), "gecon": ("cixixxxii", "cixixxxxi"),
+    "gees": ("ccxixiixxxixiii", "ccxixiixxixixii"), "trsyl": ("cciiixixixixi",) * 2,
 }
 cdef dict COMPLEX_NAMES = {"orgqr": "ungqr", "syevd": "heevd"}
-cdef void *pointers[11][4]
+cdef void *pointers[13][4]
 
 
 cdef void *pointer(str full, str arguments) except NULL:

@@ -6,7 +6,7 @@ from math import prod
 import numpy as np
 
 from ..errors import LinAlgError, NumericalError
-from . import host
+from . import _routines, _schur, host
 
 
 def adj(x):
@@ -135,27 +135,20 @@ SINGULAR = {
 
 def sylvester(a, b, q, op="solve_sylvester"):
     """Solution by Schur forms (Bartels and Stewart, 1972)."""
-    from scipy.linalg import get_lapack_funcs, schur
-
     host.matrices(op, a, "a", square=True)
     host.matrices(op, b, "b", square=True)
     host.matrices(op, q, "q")
-    batch = q.shape[:-2]
-    x = np.empty(q.shape, q.dtype)
     if 0 in q.shape:
-        return x
+        return np.empty(q.shape, q.dtype)
+    r, u = _schur.schur(op, np.asarray(a, q.dtype))
     same = a.shape == b.shape and np.array_equal(a, b)
-    a, b = (items(np.broadcast_to(y, (*batch, *y.shape[-2:]))) for y in (a, b))
-    kind = "real" if q.dtype.kind == "f" else "complex"
-    trsyl, = get_lapack_funcs(("trsyl",), (q,))
-    for k, (f, out) in enumerate(zip(items(q), items(x))):
-        r, u = schur(np.asarray(a[k], q.dtype), output=kind)
-        s, v = (r, u) if same else schur(np.asarray(b[k], q.dtype), output=kind)
-        y, scale, info = trsyl(r, s, u.conj().T @ f @ v)
-        if info != 0:
-            raise LinAlgError(f"{op}: {SINGULAR[op]}", op=op.partition(" ")[0])
-        out[...] = u @ (y / scale) @ v.conj().T
-    return x
+    s, v = (r, u) if same else _schur.schur(op, np.asarray(b, q.dtype))
+    batch = q.shape[:-2]
+    forms = (np.broadcast_to(t, (*batch, *t.shape[-2:])) for t in (r, s))
+    y, scale, k = _schur.sylvester(*forms, adj(u) @ q @ v)
+    if k >= 0:
+        raise LinAlgError(f"{op}: {SINGULAR[op]}{_routines.place(k, batch)}", op=op.partition(" ")[0])
+    return u @ (y / scale[..., None, None]) @ adj(v)
 
 
 # ---- low rank --------------------------------------------------------------------------------------------------------

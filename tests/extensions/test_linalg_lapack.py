@@ -6,7 +6,7 @@ from support import DIFF_DTYPES, random_layout, sample, value
 
 import tenferro as tfr
 from tenferro import errors
-from tenferro.linalg import _routines, host
+from tenferro.linalg import _routines, _schur, host
 
 la = tfr.linalg
 
@@ -279,3 +279,25 @@ def test_lengths_that_queries_answer():
     for length in (np.float64(2**31), np.float32(2**31), np.float64(np.inf)):
         with pytest.raises(errors.IntegerOverflowError, match="svd: LAPACK's workspace"):
             _routines.queried("svd", length)
+
+
+# ---- Schur forms -----------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("dtype", ["f4", "f8", "c8", "c16"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 5), (7, 4, 4), (2, 0, 3, 3), (2, 3, 2, 2), (0, 0)], ids=str)
+def test_schur_forms(shape, dtype):
+    a = sample(np.random.default_rng(0), shape, dtype)
+    for x in (a, np.asfortranarray(a)):
+        t, v = _schur.schur("schur", x)
+        tol = 100 * np.finfo(dtype).eps
+        np.testing.assert_allclose(v @ t @ v.conj().swapaxes(-1, -2), a, rtol=tol, atol=tol)
+        np.testing.assert_allclose(v.conj().swapaxes(-1, -2) @ v, np.broadcast_to(np.eye(shape[-1]), shape), atol=tol)
+        np.testing.assert_array_equal(np.tril(t, -2 if t.dtype.kind == "f" else -1), 0)
+
+
+def test_which_sylvester_equation_has_no_solution():
+    a = np.stack([np.eye(2), np.diag([1.0, -2.0]), np.eye(2)])
+    with pytest.raises(errors.LinAlgError, match=r"eigenvalues in common .* \(matrix 1 of the stack\)") as caught:
+        tfr.linalg.solve_sylvester(a, [[2.0]], np.ones((3, 2, 1)))
+    assert caught.value.op == "solve_sylvester"
+    usable()
