@@ -12,7 +12,8 @@ from tenferro.testing import check_grads
 product = tfr.linalg.householder_product
 
 dtypes = pytest.mark.parametrize("dtype", DIFF_DTYPES, ids=str)
-SHAPES = [((3, 3), 3), ((5, 3), 3), ((5, 3), 2), ((2, 4, 2), 2), ((2, 1, 3, 3), 1), ((1, 1), 1), ((6, 1), 1)]
+SHAPES = [((3, 3), 3), ((5, 3), 3), ((5, 3), 2), ((2, 4, 2), 2), ((2, 1, 3, 3), 1), ((1, 1), 1), ((6, 1), 1),
+          ((2, 33, 9), 7), ((2, 31, 9), 9)]
 EMPTY = [((3, 3), 0), ((0, 0), 0), ((3, 0), 0), ((0, 3, 2), 2), ((2, 0, 0), 0)]
 
 

@@ -6,7 +6,7 @@ from support import DIFF_DTYPES, random_layout, sample, value
 
 import tenferro as tfr
 from tenferro import errors
-from tenferro.linalg import _routines, _schur, host
+from tenferro.linalg import _routines, _schur, host, host_factors
 
 la = tfr.linalg
 
@@ -251,6 +251,13 @@ def test_dimensions_beyond_32_bits(name, shape):
     with pytest.raises(errors.IntegerOverflowError, match=f"{name}: the matrix dimension 2147483648") as caught:
         getattr(host, name)(np.broadcast_to(np.zeros(1), shape))
     assert (caught.value.op, caught.value.argument, caught.value.actual) == (name, "a", 2**31)
+    usable()
+
+
+def test_reflectors_beyond_32_bits():
+    with pytest.raises(errors.IntegerOverflowError, match="householder_product: the matrix dimension") as caught:
+        host_factors.householder_product(np.broadcast_to(np.zeros(1), (2**31, 1)), np.zeros(1))
+    assert (caught.value.op, caught.value.argument) == ("householder_product", "A")
     usable()
 
 

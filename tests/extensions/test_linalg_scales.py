@@ -172,6 +172,21 @@ def test_derivatives_do_not_depend_on_the_scale(name, shape, power, sign, kind):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(("dtype", "power"), [("f4", 100), ("c8", 100), ("f8", 900), ("c16", 900)])
+def test_eigenvalues_do_not_depend_on_the_scale(dtype, power):
+    a = draw((3, 4, 4), dtype)
+    a[1] *= 0.5
+    w, v = (value(x) for x in la.eig(a))
+    tol = 100 * np.finfo(dtype).eps
+    for sign in (-1, 1):
+        factor = np.array(2.0 ** (sign * power), w.real.dtype)
+        found = la.eig(a * factor)
+        np.testing.assert_allclose(value(found.eigenvalues) / factor, w, rtol=tol)
+        np.testing.assert_allclose(value(found.eigenvectors), v, atol=tol)
+        alone = np.sort_complex(value(la.eigvals(a * factor)) / factor)
+        np.testing.assert_allclose(alone, np.sort_complex(w), rtol=tol)
+
+
 # ---- small gaps ------------------------------------------------------------------------------------------------------
 
 def orthonormal(n, dtype, seed):
