@@ -5,7 +5,7 @@ from libc.stdint cimport int64_t, uint64_t
 from libc.string cimport memcpy, memset
 
 from ._checks cimport all_finite, copied, fresh, fresh_vectors, item, numbers_finite, row_major, take
-from ._routines cimport (GETRF, NOT_FINITE, ORGQR, Batch, asked_for, checked, launch, not_finite, number_size, operand,
+from ._routines cimport (GETRF, NOT_FINITE, ORGQR, Batch, asked_for, checked, kind_of, launch, not_finite, number_size, operand,
                          reserve, routine, start)
 
 cnp.import_array()
@@ -18,7 +18,7 @@ cdef extern from "reflectors.h" nogil:
     void tf_transposed(const char *, char *, Py_ssize_t, Py_ssize_t, Py_ssize_t)
 
 cdef enum:
-    SMALL = 32                  # rows up to which products of reflectors are made without LAPACK
+    SMALL = 32                  # rows up to which products of reflectors are made without LAPACK; half for complex ones
 
 ctypedef void (*getrf_t)(int *, int *, void *, int *, int *, int *) noexcept nogil
 ctypedef void (*orgqr_t)(int *, int *, int *, void *, int *, void *, void *, int *, int *) noexcept nogil
@@ -149,7 +149,7 @@ def reflectors(str op not None, cnp.ndarray a not None, cnp.ndarray tau not None
     cdef Batch b
     cdef int axes = cnp.PyArray_NDIM(a), info = 0
     cdef uint64_t answer[8]
-    cdef bint small = cnp.PyArray_DIM(a, axes - 2) <= SMALL and row_major(a)
+    cdef bint small = cnp.PyArray_DIM(a, axes - 2) <= SMALL >> (kind_of(a) >> 1) and row_major(a)
     cdef cnp.ndarray x, t = cnp.PyArray_NewCopy(tau, cnp.NPY_CORDER)
     start(&b, a)
     x = take(&b, a, True, True) if small else copied(a, False)

@@ -20,7 +20,7 @@ def lu(a):
 def permutation(p, single):
     """Matrices with ones at the places `p` of their rows."""
     out = np.zeros((*p.shape, p.shape[-1]), np.float32 if single else np.float64)
-    np.put_along_axis(out, p[..., None], 1, -1)
+    out.reshape(-1)[np.arange(p.size) * p.shape[-1] + p.reshape(-1)] = 1
     return out
 
 
