@@ -154,8 +154,8 @@ cdef tuple buffers(Prepared q, dict metas):
 def explain(EagerRuntime self, EagerTensor output not None):
     """What the program of a scalar's derivative holds: instructions, fused groups, bytes moved, buffers.
 
-    The derivative is computed once for it, as `EagerTensor.backward` would do it on the current engine; gradient slots stay as
-    they are and nothing is kept.
+    It is the program that `EagerTensor.backward` runs on the current engine when the structure returns, and at once where values are
+    large. Nothing is computed or kept for it.
 
     Parameters
     ----------

@@ -41,10 +41,25 @@ cdef class Schedule:
                 return False
         return True
 
+    cdef list sunk(self):
+        """The steps in an order in which those that can be fused stand just before their first reader, to join its group."""
+        cdef Program p = self.q.program
+        cdef int i, k
+        cdef dict first = {}            # register -> place of its first reader
+        cdef list places = []
+        for i in range(p.n_steps - 1, -1, -1):
+            place = first.get(p.steps[i].out, i) if self.fusable(i) else i
+            places.append((place, i))
+            for k in range(p.steps[i].n_in):
+                r = p.ints[p.steps[i].args + k]
+                first[r] = min(place, first.get(r, place))
+        return [i for _, i in sorted(places)]
+
     cdef bint joins(self, int i):
         """Whether a fusable step can be part of the open group."""
         cdef Step *s = &self.q.program.steps[i]
         cdef int k, r
+        cdef bint related = False
         cdef set inputs = set(self.read)
         if not same_order(s.meta, self.meta) or len(self.group) == LONGEST:
             return False
@@ -54,7 +69,9 @@ cdef class Schedule:
                 return False
             if r not in self.made:
                 inputs.add(r)
-        if len(inputs) > MAX_GROUP_IN:
+            else:
+                related = True
+        if len(inputs) > MAX_GROUP_IN or (self.later and not related):
             return False
         self.read = inputs
         return True
@@ -183,7 +200,7 @@ cdef Py_ssize_t fuse(Prepared q) except -1:
     schedule.q = q
     schedule.order = []
     schedule.group, schedule.later, schedule.made, schedule.tainted, schedule.read = [], [], set(), set(), set()
-    for i in range(q.program.n_steps):
+    for i in schedule.sunk():
         schedule.take(i)
     schedule.close()
     if not any([type(x) is list for x in schedule.order]):
@@ -201,8 +218,8 @@ cdef class Group:
     """One group: its inputs, its results, and what the engine is told."""
     cdef Prepared q
     cdef list members, inputs, results, code
-    cdef dict reads             # register -> last member that reads it
-    cdef dict writes            # register -> member that makes it
+    cdef dict reads             # register -> place of the last member that reads it
+    cdef dict writes            # register -> place of the member that makes it
     cdef dict numbers           # register -> its number for the engine, if it is an input or a result
     cdef dict slot_of           # register -> its slot, if it is neither
     cdef list spare             # slots whose values are dead
@@ -212,10 +229,10 @@ cdef class Group:
         cdef Program p = self.q.program
         cdef int i, r
         self.reads, self.writes = {}, {}
-        for i in self.members:
+        for place, i in enumerate(self.members):
             for r in arguments(p, i):
-                self.reads[r] = i
-            self.writes[p.steps[i].out] = i
+                self.reads[r] = place
+            self.writes[p.steps[i].out] = place
         self.inputs = [r for r in self.reads if r not in self.writes]
         self.results = [r for r in self.writes if r in codes or last.get(r, -1) > here]
         self.numbers = {r: k for k, r in enumerate(self.inputs + self.results)}
@@ -225,11 +242,11 @@ cdef class Group:
         cdef Program p = self.q.program
         cdef int i, r
         self.slot_of, self.spare, self.slots, self.code = {}, [], 0, []
-        for i in self.members:
+        for place, i in enumerate(self.members):
             args = arguments(p, i)
             names = [self.name(r) for r in args]
             # a slot may be written while it is read if its elements are of one size
-            dead = [r for r in dict.fromkeys(args) if r in self.slot_of and self.reads[r] == i]
+            dead = [r for r in dict.fromkeys(args) if r in self.slot_of and self.reads[r] == place]
             same = [r for r in dead if self.q.metas[r].itemsize == p.steps[i].meta.itemsize]
             self.spare.extend([self.slot_of[r] for r in same])
             self.give_slot(p.steps[i].out)

@@ -60,10 +60,13 @@ cdef class Program:
     cdef list seeds_tracked
     cdef list tracked           # per result: whether it depends on tracked values
     cdef readonly Py_ssize_t nbytes
+    cdef bint unit              # made for the seed 1, by which nothing is multiplied
     cdef bint bounded           # nodes older than all targets are left out
     cdef bint expanded          # a result was differentiated again: better recorded at once
 
     cdef bint fits(self, Node **nodes, unsigned int mark, list outputs, list targets, list seeds)
+
+cdef bint is_one(EagerTensor t) noexcept        # a real scalar of value 1
 
 
 cdef class Prepared:

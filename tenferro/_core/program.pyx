@@ -27,6 +27,14 @@ cdef inline bint equal_meta(const Meta *a, const Meta *b) noexcept:
     return a == b or (a.dtype == b.dtype and same_layout(a, b))
 
 
+cdef bint is_one(EagerTensor t) noexcept:
+    cdef const Value *v = &t.v
+    if v.meta.rank or t.node != NULL or v.buf.space != HOST_SPACE:
+        return False
+    return (v.meta.dtype == D_F64 and (<const double *> v.data)[0] == 1) \
+        or (v.meta.dtype == D_F32 and (<const float *> v.data)[0] == 1)
+
+
 @cython.final
 cdef class Program:
 
@@ -58,6 +66,8 @@ cdef class Program:
         cdef Value *w
         cdef Input *x
         cdef unsigned long long oldest = 0
+        if self.unit and not is_one(<EagerTensor> seeds[0]):
+            return False
         if len(outputs) != len(self.roots) or len(targets) != len(self.targets) or len(seeds) != len(self.seeds):
             return False
         for i in range(len(seeds)):

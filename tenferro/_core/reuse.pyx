@@ -11,17 +11,17 @@ next time.
 """
 
 from .caches cimport CacheEntry, DerivativeCache, prepared, transforms
-from .eager cimport fresh, watched_by_others
+from .eager cimport scalar_like, watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
 from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
 from .optable cimport Op, ops
-from .program cimport Prepared, prepare
+from .program cimport Prepared, is_one, prepare
 from .state cimport engine_for, thread_state
 from .sweep cimport Sweep, backward, forward, held, hold_breath, lazy_hooks, reverse, start, zeros_of
 from .tracing cimport Tracer, build
 
-from libc.string cimport memcpy, memset
+from libc.string cimport memcpy
 
 from . import memory
 from .sweep import NotSymbolic
@@ -45,7 +45,7 @@ cdef unsigned long long key_of(int kind, bint traced, list outputs, list targets
     for t in targets:
         b = mix(b, t.node.hash if t.node != NULL else 7)
     for t in seeds:
-        b = mix(b, t.node != NULL)
+        b = mix(b, (t.node != NULL) + 2 * is_one(t))
     return (<unsigned long long> a << 32 | b) + 1
 
 
@@ -207,20 +207,24 @@ cdef Program followed(int kind, EagerRuntime rt, list outputs, list targets, lis
     return p
 
 
-cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
-                    list seeds):
-    """The program of a first sweep, kept in the caches; None if there can be none."""
-    cdef Program p
-    cdef int collecting = PyGC_Disable()        # no finaliser may run while nothing is computed
+cdef Program undisturbed(int kind, EagerRuntime rt, list outputs, list targets, list seeds):
+    """The same, while no finaliser may run, and past the pool of memory."""
+    cdef int collecting = PyGC_Disable()
     hold_breath(True)
     memory.bypass_pool(True)
     try:
-        p = followed(kind, rt, outputs, targets, seeds)
+        return followed(kind, rt, outputs, targets, seeds)
     finally:
         memory.bypass_pool(False)
         hold_breath(False)
         if collecting:
             PyGC_Enable()
+
+
+cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, EagerRuntime rt, list outputs, list targets,
+                    list seeds):
+    """The program of a first sweep, kept in the caches; None if there can be none."""
+    cdef Program p = undisturbed(kind, rt, outputs, targets, seeds)
     if not keep(cache, key, rt, p):
         cache.reject(key)
         return None
@@ -347,23 +351,10 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
 
 
 cdef Program program_of(EagerRuntime rt, EagerTensor output):
-    """A program of a scalar's backward sweep, which runs for it; None if there can be none."""
-    cdef EagerTensor seed = fresh(rt, meta_like(output.v.meta, output.v.meta.dtype))
-    cdef Sweep s = start(rt, False)
-    cdef Tracer tracer
-    cdef Program p
+    """A program of a scalar's backward sweep; None if there can be none."""
     if output.node.flags & (IS_LEAF | IS_LAZY):
         return None
-    memset(seed.v.data, 0, seed.v.meta.itemsize)
-    tracer = observe(s)
-    try:
-        leaves, found = backward(s, output.node, seed)
-    finally:
-        tracer.end()
-    if not worth_keeping(s):
-        return None
-    s.sort()
-    return build(s, [output], [], [seed], found, tracer, False)
+    return undisturbed(BACKWARD, rt, [output], [], [scalar_like(output, 1.0)])
 
 
 # ---- gradients that are recorded when they are differentiated ----------------------------------------------------------

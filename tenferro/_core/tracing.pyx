@@ -10,7 +10,7 @@ from .eager cimport EagerTensor, Watcher, unwatch, watch
 from .memory cimport *
 from .node cimport Node, saved_value
 from .optable cimport Op
-from .program cimport CUT, NONE, ZEROS, Expected, Input, Program, Step
+from .program cimport CUT, NONE, ZEROS, Expected, Input, Program, Step, is_one
 from .state cimport EagerRuntime
 from .sweep cimport Sweep
 
@@ -157,13 +157,22 @@ cdef Program build(Sweep s, list outputs, list targets, list seeds, list results
         if key_of(&t.v) in b.regs or key_of(&t.v) in b.saved:
             return None
         b.new(key_of(&t.v), t)
+    ones = {b.regs[key_of(&t.v)] for t in seeds if len(seeds) == 1 and is_one(t)}
+    p.unit = len(ones) == 1
+    final = {key_of(&t.v) for t in results if t is not None}
     for op, xs, key, params, view, offset in tracer.log:
         args = [b.reg(x) for x in xs]
+        same = factor(b, op, args, key, ones) if key not in final else -1
+        if same >= 0:
+            b.regs[key] = same
+            continue
         if key in b.regs:
             if not view:
                 return None
             continue
         r = b.new(key, tracer.tensors[key])
+        if view and args[0] in ones:
+            ones.add(r)
         steps.append([op, args, r, params, view, offset])
     codes = []
     for t in results:
@@ -181,6 +190,19 @@ cdef Program build(Sweep s, list outputs, list targets, list seeds, list results
     p.tracked = [t is not None and t.node != NULL for t in results]
     assemble(p, b, live_steps(steps, codes), codes, ints)
     return p
+
+
+cdef int factor(Builder b, int op, list args, object key, set ones) except -2:
+    """Register of the factor that a product with ones is equal to; -1 if a step is no such product."""
+    cdef EagerTensor x, y = b.known[key]
+    if not ones or (op != <int> Op.MUL and op != <int> Op.ABSORB_MUL):
+        return -1
+    for r, other in ((args[1], args[0]), (args[0], args[1])):
+        x = b.tensors[r]
+        if other in ones and (op == <int> Op.MUL or other == args[0]) and x.v.meta.dtype == y.v.meta.dtype \
+                and same_layout(x.v.meta, y.v.meta):
+            return r
+    return -1
 
 
 cdef list live_steps(list steps, list codes):
