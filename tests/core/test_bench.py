@@ -69,6 +69,10 @@ def test_peers_that_cannot_or_do_not_answer():
     slow = driver.Peer("numpy", 1, timeout=0)
     assert slow.ask("prepare", "bmm", True, 0) == ("error", "no answer within 0 s")
     assert slow.process is None
+    slow.start()
+    slow.process.kill()
+    slow.process.join()
+    assert "died" in slow.ask("prepare", "bmm", True, 0)[1]
     options = Namespace(quick=True, least=0, rounds=1, budget=1)
 
     class Refusing:
