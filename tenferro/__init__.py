@@ -36,6 +36,11 @@ from ._core.tensor import Tensor
 from ._creation import *  # noqa: F403
 from ._creation import __all__ as _creation
 from ._methods import install as _install
+from ._standard.dlpack import from_dlpack
+from ._standard.dtypes import *  # noqa: F403
+from ._standard.dtypes import __all__ as _dtypes
+from ._standard.info import VERSION as __array_api_version__
+from ._standard.info import array_namespace_info as __array_namespace_info__
 from .operations import PUBLIC as _PUBLIC
 from .rules import load as _load_rules
 
@@ -58,8 +63,9 @@ _SUBMODULES = ("hookspecs", "linalg", "optimize", "plugins", "random", "support"
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",
-           "get_include", "no_grad", "session", "set_default_engine",
-           "variable", *_LAZY, *_SUBMODULES, *_creation, *_PUBLIC]
+           "from_dlpack", "get_include", "no_grad", "session", "set_default_engine",
+           "variable", "__array_api_version__", "__array_namespace_info__", *_LAZY, *_SUBMODULES, *_creation, *_dtypes,
+           *_PUBLIC]
 
 
 def __getattr__(name):

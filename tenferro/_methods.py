@@ -2,6 +2,8 @@
 
 from ._core.eager import EagerTensor
 from ._core.session_ops import install_lazy_session_operations, install_methods, install_session_operations
+from ._core.tensor import Tensor
+from ._standard import dlpack, info
 from .operations import OPERATIONS, PUBLIC
 
 _METHODS = ("sum prod max min mean var std any all argmax argmin cumsum cumprod reshape ravel transpose squeeze swapaxes "
@@ -78,6 +80,7 @@ def install():
     table.update(reshape=_reshape, transpose=_transpose, flatten=_flatten, conj=_conj, conjugate=_conj, dot=_dot,
                  T=property(_transpose), mT=property(_matrix_transpose), H=property(_hermitian), real=property(_real),
                  imag=property(_imag))
-    install_methods(EagerTensor, table)
+    install_methods(EagerTensor, {**table, **info.MEMBERS, **dlpack.MEMBERS})
+    install_methods(Tensor, dlpack.TENSOR_MEMBERS)
     install_lazy_session_operations("tenferro.linalg", LINEAR_ALGEBRA)
     install_session_operations({**PUBLIC, **OPERATIONS})

@@ -18,6 +18,9 @@ from ._ops import (
     sorting,
     views,
 )
+from ._standard import elementwise as standard
+from ._standard import scans
+from ._standard.dtypes import astype
 
 _FUNCTIONS = elementwise.FUNCTIONS
 
@@ -69,10 +72,9 @@ ALIASES = {
     "add": "add", "subtract": "sub", "multiply": "mul", "divide": "div", "true_divide": "div", "power": "pow",
     "float_power": "pow", "remainder": "rem", "mod": "rem", "floor_divide": "floor_div", "negative": "neg", "absolute": "abs",
     "conjugate": "conj", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "gammaln": "lgamma", "rint": "round", "clip": "clamp", "astype": "cast",
+    "arccosh": "acosh", "arctanh": "atanh", "gammaln": "lgamma", "rint": "round", "clip": "clamp",
     "sum": "reduce_sum", "prod": "reduce_prod", "max": "reduce_max", "min": "reduce_min", "mean": "reduce_mean",
     "var": "reduce_var", "std": "reduce_std", "amax": "reduce_max", "amin": "reduce_min", "concat": "concatenate",
-    "cumulative_sum": "cumsum", "cumulative_prod": "cumprod",
 }
 """Everyday name -> operation."""
 
@@ -80,6 +82,8 @@ OTHERS = {name: _find(name) for name in (
     "ravel swapaxes moveaxis flip diagonal permute_dims matrix_transpose broadcast_arrays atleast_1d atleast_2d hstack vstack "
     "fliplr flipud unstack array_split dot inner einsum_path unique_all unique_counts unique_inverse "
     "unique_values").split()}
+OTHERS.update({name: getattr(module, name) for module in (standard, scans) for name in module.__all__})
+OTHERS["astype"] = astype
 """Composites that are no operations of their own."""
 
 PUBLIC = {**OPERATIONS, **{name: OPERATIONS[op] for name, op in ALIASES.items()}, **OTHERS}

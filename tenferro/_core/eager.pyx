@@ -22,7 +22,7 @@ from .tensor cimport Tensor
 import numpy as np
 
 from .state import seal
-from ..errors import (ContextMismatchError, DTypeMismatchError, IntegerOverflowError, PlacementError, RuntimeStateError,
+from ..errors import (ContextMismatchError, IntegerOverflowError, PlacementError, RuntimeStateError,
                       ShapeMismatchError, UnsupportedError)
 
 cdef extern from "Python.h":
@@ -117,16 +117,22 @@ cdef class EagerTensor:
         return NotImplemented
 
     def __and__(a, b):
-        return operator(Op.LOGICAL_AND, as_bool(a), as_bool(b))
+        return operator(Op.LOGICAL_AND, a, b) if is_bool(a) and is_bool(b) else by_bits("and_", a, b)
 
     def __or__(a, b):
-        return operator(Op.LOGICAL_OR, as_bool(a), as_bool(b))
+        return operator(Op.LOGICAL_OR, a, b) if is_bool(a) and is_bool(b) else by_bits("or_", a, b)
 
     def __xor__(a, b):
-        return operator(Op.LOGICAL_XOR, as_bool(a), as_bool(b))
+        return operator(Op.LOGICAL_XOR, a, b) if is_bool(a) and is_bool(b) else by_bits("xor", a, b)
+
+    def __lshift__(a, b):
+        return by_bits("lshift", a, b)
+
+    def __rshift__(a, b):
+        return by_bits("rshift", a, b)
 
     def __invert__(self):
-        return apply1(Op.LOGICAL_NOT, as_bool(self))
+        return apply1(Op.LOGICAL_NOT, self) if is_bool(self) else by_bits("invert", self)
 
     def __iadd__(self, other):
         return hooks.update(self, Op.ADD, other)
@@ -153,13 +159,25 @@ cdef class EagerTensor:
         return hooks.update(self, Op.CONTRACT, other)
 
     def __iand__(self, other):
-        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_AND, as_bool(other))
+        if is_bool(self) and is_bool(other):
+            return hooks.update(self, Op.LOGICAL_AND, other)
+        return by_bits("iand", self, other)
 
     def __ior__(self, other):
-        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_OR, as_bool(other))
+        if is_bool(self) and is_bool(other):
+            return hooks.update(self, Op.LOGICAL_OR, other)
+        return by_bits("ior", self, other)
 
     def __ixor__(self, other):
-        return hooks.update(<EagerTensor> as_bool(self), Op.LOGICAL_XOR, as_bool(other))
+        if is_bool(self) and is_bool(other):
+            return hooks.update(self, Op.LOGICAL_XOR, other)
+        return by_bits("ixor", self, other)
+
+    def __ilshift__(self, other):
+        return by_bits("ilshift", self, other)
+
+    def __irshift__(self, other):
+        return by_bits("irshift", self, other)
 
     def __neg__(self):
         return apply1(Op.NEG, self)
@@ -285,14 +303,28 @@ cdef EagerTensor same(EagerTensor x):
     return emit_view(Op.ALIAS, x, NULL, meta_ref(x.v.meta), x.v.data)
 
 
-cdef object as_bool(object x):
-    """Operands of ``& | ^ ~`` are bool tensors; integers have no bitwise operations here."""
+cdef bint is_bool(object x) except -1:
+    """Operands of ``& | ^ ~`` that are bools: the operators are then logical ones."""
     if isinstance(x, EagerTensor):
         check(<EagerTensor> x)
-        if (<EagerTensor> x).v.meta.dtype != D_BOOL:
-            raise DTypeMismatchError("& | ^ ~ are defined for bool tensors; compare first, or use logical_and and its like",
-                                     op="logical", expected="bool", actual=x.dtype)
-    return x
+        return (<EagerTensor> x).v.meta.dtype == D_BOOL
+    return x is True or x is False or (isinstance(x, (_ndarray, _generic)) and x.dtype.kind == "b")
+
+
+cdef dict _bit_operators = {}
+
+
+def set_bit_operators(dict table):
+    """Register the operators ``& | ^ ~ << >>`` of integers and their in-place forms, by the names of `operator`."""
+    _bit_operators.update(table)
+
+
+cdef object by_bits(str name, object a, object b=None):
+    if name == "invert":
+        return _bit_operators[name](a)
+    if (type(a) is EagerTensor or is_array_like(a)) and (type(b) is EagerTensor or is_array_like(b)):
+        return _bit_operators[name](a, b)
+    return NotImplemented
 
 
 cdef void drop_handle(EagerTensor x) noexcept:

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._core.handles import constant
 from .._core.session_ops import install_session_operations
+from .._standard.host import checked_device
 from ..errors import ValidationError
 from ..operations import OPERATIONS
 from .arguments import as_complex, as_real, axes_and_lengths, checked_norm, fitted, length, one_axis, tensor
@@ -230,7 +231,7 @@ def irfft2(x, s=None, axes=(-2, -1), norm=None):
 
 # ---- frequencies -----------------------------------------------------------------------------------------------------
 
-def fftfreq(n, d=1.0, dtype=np.float64):
+def fftfreq(n, d=1.0, dtype=None, device=None):
     """Frequencies of the coefficients of `fft`, in cycles per unit of the spacing `d` of the points.
 
     Parameters
@@ -238,7 +239,9 @@ def fftfreq(n, d=1.0, dtype=np.float64):
     n : int
         Number of points.
     d : float
-    dtype : floating dtype
+    dtype : floating dtype, optional
+        float64 by default.
+    device : {None, "cpu"}
 
     Returns
     -------
@@ -249,12 +252,16 @@ def fftfreq(n, d=1.0, dtype=np.float64):
     ------
     ValidationError
         There are no points.
+    PlacementError
+        Another device.
     """
+    checked_device(device, "fftfreq")
     return constant(np.fft.fftfreq(length(n, "fftfreq"), d), dtype=dtype)
 
 
-def rfftfreq(n, d=1.0, dtype=np.float64):
+def rfftfreq(n, d=1.0, dtype=None, device=None):
     """Frequencies of the coefficients of `rfft`; parameters, result and errors are those of `fftfreq`."""
+    checked_device(device, "rfftfreq")
     return constant(np.fft.rfftfreq(length(n, "rfftfreq"), d), dtype=dtype)
 
 

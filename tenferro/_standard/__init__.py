@@ -1,0 +1,1 @@
+"""What the Python array API standard asks for beside the operations."""
