@@ -42,7 +42,7 @@ def library():
             continue
         if mkl.MKL_Set_Interface_Layer(LP64) & 1:
             raise UnsupportedError("TENFERRO_BLAS=mkl: something in this process set MKL to 64-bit integers (ILP64) before; "
-                                   "unset MKL_INTERFACE_LAYER, or use TENFERRO_BLAS=scipy", op="matmul", engine="cpu")
+                                   "multiply before it does, or use TENFERRO_BLAS=scipy", op="matmul", engine="cpu")
         return mkl
     raise UnsupportedError("TENFERRO_BLAS=mkl, but the MKL library cannot be loaded: install it with "
                            "pip install 'tenferro[mkl]', or use TENFERRO_BLAS=scipy "
