@@ -1,14 +1,17 @@
 """Compare derivatives of both modes, to any order, with differences of function values."""
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from tenferro._core.eager import EagerTensor
 from tenferro._core.handles import constant, variable
+from tenferro._core.state import EagerRuntime, open_here
 
 _WIDE = {"f": np.float64, "c": np.complex128}
 
 
-def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, rtol=None, rng=None):
+def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, rtol=None, rng=None, engine=None):
     """Check the derivatives of `f` at `args` against central differences.
 
     For each inexact argument, along a random direction ``v``: the JVP equals the difference quotient ``dy``;
@@ -34,6 +37,8 @@ def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, 
         Tolerances, 1e-6 for double and 1e-4 for single precision.
     rng : numpy.random.Generator or int, optional
         Source of directions; the same ones every time by default.
+    engine : ExecutionEngine, optional
+        Computes everything, in a runtime of its own; arguments are uploaded to its memory.
 
     Raises
     ------
@@ -50,7 +55,10 @@ def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, 
     if not any(a.varies for a in point):
         raise ValueError("no argument is floating or complex: there is nothing to check")
     rng = np.random.default_rng(0 if rng is None else rng)
-    if not _Check(modes, 1e-5 if eps is None else eps, atol, rtol, rng).run(_outputs(f), point, order, ""):
+    check = _Check(modes, 1e-5 if eps is None else eps, atol, rtol, rng)
+    with nullcontext() if engine is None else EagerRuntime().session(engine):
+        checked = check.run(_outputs(f), point, order, "")
+    if not checked:
         raise ValueError("no output is floating or complex: there is nothing to check")
 
 
@@ -64,10 +72,10 @@ class _Arg:
         self.name = name
 
     def leaf(self):
-        return variable(self.value, copy=False) if self.varies else constant(self.value)
+        return _placed(self.value, self.varies)
 
     def wide_leaf(self, step=0.0):
-        return variable(np.asarray(self.wide + step)) if self.varies else constant(self.value)
+        return _placed(np.asarray(self.wide + step) if self.varies else self.value, self.varies)
 
 
 class _Check:
@@ -112,7 +120,7 @@ class _Check:
         for i, a in enumerate(point):
             if not a.varies:
                 continue
-            found = rt.jvp_optional(ys, [xs[i]], [constant(tangents[i].value)])
+            found = rt.jvp_optional(ys, [xs[i]], [_placed(tangents[i].value)])
             for j, (t, y) in enumerate(zip(found, ys, strict=True)):
                 where = f"{path}: tangent of output {j} along {a.name} {_kind(a.value)}"
                 actual = _same_kind(t, y, where)
@@ -124,7 +132,7 @@ class _Check:
     def reverse(self, point, xs, ys, tangents, cotangents, numeric, path):
         rt = xs[0].runtime
         varied = [i for i, a in enumerate(point) if a.varies]
-        found = rt.vjp_optional(ys, [xs[i] for i in varied], [constant(c.value) for c in cotangents])
+        found = rt.vjp_optional(ys, [xs[i] for i in varied], [_placed(c.value) for c in cotangents])
         for i, g in zip(varied, found, strict=True):
             where = f"{path}: cotangent of {point[i].name} {_kind(point[i].value)}"
             gradient = _same_kind(g, xs[i], where)
@@ -178,9 +186,21 @@ def _sequence(x):
     return list(x) if isinstance(x, (list, tuple)) else [x]
 
 
+def _placed(value, varies=False):
+    """A leaf or constant in the memory of the innermost session's engine; on the host in the layout of the array."""
+    session = open_here()[2]
+    if session is None or session.engine.kind == "host":
+        return variable(value, copy=False) if varies else constant(value)
+    x = session.constant_from_host(value)
+    return session.runtime.variable_from(x) if varies else x
+
+
 def _array(x):
-    """The value of a tensor, tracked or not, in its layout; anything else as an array."""
-    return x.detach().numpy() if isinstance(x, EagerTensor) else np.asarray(x)
+    """The value of a tensor, tracked or not, in its layout on the host; anything else as an array."""
+    if not isinstance(x, EagerTensor):
+        return np.asarray(x)
+    plain = x.detach()
+    return plain.numpy() if plain.value().placement == "cpu" else np.from_dlpack(plain, device="cpu", copy=True)
 
 
 def _same_kind(tensor, primal, where):
