@@ -13,7 +13,8 @@ from tenferro._core.optable cimport Op
 from .blas cimport gemm, gemv, load_blas, one, zero
 from .copy cimport copy
 from .groups cimport *
-from .ufunc cimport Loop, coalesce, find_loop, strided_loop
+from .parallel cimport PARALLEL_SIZE, blas_again, blas_alone, parallel, threads_of, use_blas_threads
+from .ufunc cimport Loop, coalesce, find_loop, run_loop
 
 from tenferro.errors import IntegerOverflowError
 
@@ -27,6 +28,9 @@ cdef enum:
     SMALL = 512                         # multiplications up to which an own loop beats a call of BLAS
     FEW = 4096                          # multiplications in all up to which nothing is packed for the sake of BLAS
     NOGIL_WORK = 32768
+    SHARED_WORK = 1 << 18               # multiplications in all from which waking a thread pays
+    ALONE = 1 << 22                     # multiplications of an item up to which BLAS gains little from threads of its own
+    PIECES = 8                          # for each thread
 
 cdef enum:
     LOOPS, VECTOR, MATRIX               # Job.mode
@@ -155,20 +159,34 @@ cdef inline void product(Job *j, char *a, char *b, char *c, int item) noexcept n
         tf_products[j.dtype](j.m, j.n, j.k, a, j.am, j.ak, b, j.bk, j.bn, c, j.cm, j.cn)
 
 
-cdef void run(Job *j, const Group *g, char *a, char *b, char *c, int item) noexcept nogil:
-    """All items of the batch."""
+cdef void run(Job *j, const Group *g, char *a, char *b, char *c, int item, Py_ssize_t first, Py_ssize_t count) noexcept nogil:
+    """Some items of the batch."""
     cdef Py_ssize_t at[128]
-    cdef Py_ssize_t i
+    cdef Py_ssize_t i, n
     cdef int k, last = g.r - 1
     cdef const Axis *x = &g.x[last]
     if last < 0:
         product(j, a, b, c, item)
         return
-    for k in range(last):
-        at[k] = 0
+    for k in range(last, -1, -1):
+        at[k] = first % g.x[k].n if first else 0
+        first = first // g.x[k].n if first else 0
+        a += at[k] * g.x[k].s[0]
+        b += at[k] * g.x[k].s[1]
+        c += at[k] * g.x[k].s[2]
+    a -= at[last] * x.s[0]
+    b -= at[last] * x.s[1]
+    c -= at[last] * x.s[2]
+    i = at[last]
     while True:
-        for i in range(x.n):
+        n = min(x.n, i + count)
+        count -= n - i
+        while i < n:
             product(j, a + i * x.s[0], b + i * x.s[1], c + i * x.s[2], item)
+            i += 1
+        if count == 0:
+            return
+        i = 0
         k = last - 1
         while k >= 0:
             at[k] += 1
@@ -182,18 +200,50 @@ cdef void run(Job *j, const Group *g, char *a, char *b, char *c, int item) noexc
             c -= g.x[k].n * g.x[k].s[2]
             at[k] = 0
             k -= 1
-        if k < 0:
-            return
+
+
+ctypedef struct Shared:
+    Job *job
+    const Group *batch
+    char *data[3]
+    int item
+    Py_ssize_t each, count
+
+
+cdef void run_piece(void *arg, Py_ssize_t piece, int slot) noexcept nogil:
+    cdef Shared *w = <Shared *> arg
+    cdef Py_ssize_t first = piece * w.each
+    run(w.job, w.batch, w.data[A], w.data[B], w.data[C], w.item, first, min(w.each, w.count - first))
+
+
+cdef void share(int threads, Job *j, const Group *g, char **data, int item) noexcept nogil:
+    """The batch among threads, if its items are many or small; else one by one, with BLAS on its own threads."""
+    cdef Shared w
+    cdef int i
+    w.count = extent(g)
+    w.job, w.batch, w.item = j, g, item
+    for i in range(3):
+        w.data[i] = data[i]
+    if w.count == 1 or (w.count < 4 * threads and j.m * j.n * j.k > ALONE):
+        run(j, g, data[A], data[B], data[C], item, 0, w.count)
+        return
+    w.each = max(<Py_ssize_t> 1, w.count // (threads * PIECES))
+    if j.mode != LOOPS:
+        blas_alone()
+    parallel(threads, (w.count + w.each - 1) // w.each, run_piece, &w)
+    if j.mode != LOOPS:
+        blas_again()
 
 
 # ---- the kernel ------------------------------------------------------------------------------------------------------
 
-cdef int multiply(const Plan *p, const Value *ins, Value *out) except -1:
+cdef int multiply(PyObject *engine, const Plan *p, const Value *ins, Value *out) except -1:
     """Nothing is summed: a broadcast multiplication."""
     cdef Py_ssize_t shape[64]
     cdef Py_ssize_t strides[3][64]
     cdef char *data[3]
-    cdef int which, i, k, r = 0
+    cdef int items[3]
+    cdef int which, i, k, threads, r = 0
     cdef Loop *loop
     for which in range(SUMMED):
         for i in range(p.g[which].r):
@@ -206,11 +256,14 @@ cdef int multiply(const Plan *p, const Value *ins, Value *out) except -1:
     data[2] = out.data
     loop = find_loop(Op.MUL, out.meta.dtype)
     r = coalesce(3, r, shape, data, strides)
+    for k in range(3):
+        items[k] = out.meta.itemsize
+    threads = threads_of(engine) if out.meta.size >= PARALLEL_SIZE else 1
     if out.meta.size < NOGIL_WORK:
-        strided_loop(loop, 3, r, shape, data, strides)
+        run_loop(1, loop, 3, items, r, shape, data, strides)
     else:
         with nogil:
-            strided_loop(loop, 3, r, shape, data, strides)
+            run_loop(threads, loop, 3, items, r, shape, data, strides)
     return 0
 
 
@@ -226,7 +279,7 @@ cdef int contract(PyObject *engine, int op, const Value *ins, int n_in, Value *o
     cdef Job job
     cdef Packed packed[3]
     cdef char *data[3]
-    cdef int dtype = out.meta.dtype, item = out.meta.itemsize, mask, i
+    cdef int dtype = out.meta.dtype, item = out.meta.itemsize, mask, i, threads = threads_of(engine)
     cdef Py_ssize_t m, n, k
     cdef double work
     cdef bint loops
@@ -234,7 +287,7 @@ cdef int contract(PyObject *engine, int op, const Value *ins, int n_in, Value *o
         return 0
     collect(&ins[0], &ins[1], out, params, &p)
     if p.g[SUMMED].r == 0:
-        return multiply(&p, ins, out)
+        return multiply(engine, &p, ins, out)
     k = extent(&p.g[SUMMED])
     if k == 0:
         memset(out.data, 0, out.meta.size * item)
@@ -254,6 +307,8 @@ cdef int contract(PyObject *engine, int op, const Value *ins, int n_in, Value *o
         if m > INT_MAX or n > INT_MAX or k > INT_MAX:
             too_long(&p)
         load_blas()
+        if threads > 1:
+            use_blas_threads()
         mask = plan_blas(&p, item, k)
     for i in range(3):
         data[i] = out.data if i == C else ins[i].data
@@ -270,10 +325,13 @@ cdef int contract(PyObject *engine, int op, const Value *ins, int n_in, Value *o
                 merge(&p.g[i])
         prepare(&job, &p, dtype, item, loops)
         if work < NOGIL_WORK:
-            run(&job, &p.g[BATCH], data[A], data[B], data[C], item)
+            run(&job, &p.g[BATCH], data[A], data[B], data[C], item, 0, extent(&p.g[BATCH]))
         else:
             with nogil:
-                run(&job, &p.g[BATCH], data[A], data[B], data[C], item)
+                if threads > 1 and work >= SHARED_WORK:
+                    share(threads, &job, &p.g[BATCH], data, item)
+                else:
+                    run(&job, &p.g[BATCH], data[A], data[B], data[C], item, 0, extent(&p.g[BATCH]))
         if mask & (1 << C):
             unpack(engine, &packed[C], out)
     finally:

@@ -6,6 +6,7 @@ from libc.string cimport memset
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .reduce cimport deviations, divide, fold, folded_count, maximum, reduce
+from .parallel cimport PARALLEL_SIZE, swap_threads, threads_of
 from .ufunc cimport Loop, NOGIL_SIZE, find_loop
 
 cdef enum:
@@ -140,6 +141,17 @@ cdef int complex_variance(const Value *x, Value *out, unsigned long long axes, b
 
 
 cdef int variance(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef int before
+    if ins.meta.size < PARALLEL_SIZE:
+        return variance_here(op, ins, out, params)
+    before = swap_threads(threads_of(engine))
+    try:
+        return variance_here(op, ins, out, params)
+    finally:
+        swap_threads(before)
+
+
+cdef int variance_here(int op, const Value *ins, Value *out, const Params *params) except -1:
     """Params: axes, keepdims, correction."""
     cdef unsigned long long axes = <unsigned long long> params.v[0]
     cdef bint keepdims = params.v[1]
@@ -172,6 +184,17 @@ cdef inline void add_log(real_t *out, const real_t *m, Py_ssize_t n) noexcept no
 
 
 cdef int logsumexp(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef int before
+    if ins.meta.size < PARALLEL_SIZE:
+        return logsumexp_here(op, ins, out, params)
+    before = swap_threads(threads_of(engine))
+    try:
+        return logsumexp_here(op, ins, out, params)
+    finally:
+        swap_threads(before)
+
+
+cdef int logsumexp_here(int op, const Value *ins, Value *out, const Params *params) except -1:
     """``m + log(sum(exp(x - m)))`` with the maximum m."""
     cdef unsigned long long axes = <unsigned long long> params.v[0]
     cdef bint keepdims = params.v[1], double_ = out.meta.dtype == D_F64

@@ -7,8 +7,8 @@ from tenferro._core.engine cimport ExecutionEngine
 ctypedef void (*body_t)(void *arg, Py_ssize_t chunk, int slot) noexcept nogil
 
 cdef enum:
-    CHUNK = 1 << 15         # elements of an elementwise chunk
-    PARALLEL_SIZE = 1 << 17 # elements from which waking a thread pays
+    CHUNK = 1 << 15             # elements of an elementwise chunk
+    PARALLEL_SIZE = 1 << 17     # elements from which waking a thread pays
 
 # Run body(arg, 0..chunks-1) on at most `threads` threads, the calling one among them. Returns when all chunks are done.
 cdef void parallel(int threads, Py_ssize_t chunks, body_t body, void *arg) noexcept nogil
@@ -26,4 +26,4 @@ cdef int open_engine(int threads) except -1
 cdef int close_engine(int threads) except -1
 
 cdef inline int threads_of(PyObject *engine) noexcept:
-    return 1 if engine == NULL else (<ExecutionEngine> engine).threads
+    return current_threads() if engine == NULL else (<ExecutionEngine> engine).threads

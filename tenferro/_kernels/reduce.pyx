@@ -7,7 +7,8 @@ from libc.string cimport memcpy, memset
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .copy cimport copy
-from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop, loop_t, strided_loop
+from .parallel cimport CHUNK, PARALLEL_SIZE, current_threads, parallel, swap_threads, threads_of
+from .ufunc cimport Loop, NOGIL_SIZE, PIECES, coalesce, find_loop, loop_t, strided_loop
 
 cdef extern from "folds.h":
     ctypedef struct tf_folder:
@@ -109,13 +110,26 @@ cdef void plan(Walk *w, const Value *x, const Value *out, const Value *other, un
     lengthen(w)
 
 
+cdef void walk(Loop *loop, Walk *w) noexcept nogil:
+    cdef Py_ssize_t left
+    cdef int k, last = w.rank - 1
+    if last < 1 or w.strides[0][last] == 0 or w.shape[last] <= 2 * WIDE:
+        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
+        return
+    left = w.shape[last]
+    while left > 0:                     # a part of the results at a time stays in the cache
+        w.shape[last] = WIDE if left > WIDE else left
+        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
+        for k in range(3):
+            w.data[k] += WIDE * w.strides[k][last]
+        left -= WIDE
+
+
 cdef void fold(Loop *loop, const Value *x, const Value *out, const Value *other, unsigned long long axes,
                bint keepdims) noexcept nogil:
     cdef Walk w
     cdef char *args[3]
     cdef Py_ssize_t strides[3]
-    cdef Py_ssize_t left
-    cdef int k, last
     if x.meta.size == 0:
         return
     if out.meta.size == 1 and x.meta.flags & DENSE:
@@ -127,17 +141,10 @@ cdef void fold(Loop *loop, const Value *x, const Value *out, const Value *other,
         loop.fn(args, &x.meta.size, strides, loop.data)
         return
     plan(&w, x, out, other, axes, keepdims)
-    last = w.rank - 1
-    if last < 1 or w.strides[0][last] == 0 or w.shape[last] <= 2 * WIDE:
-        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
-        return
-    left = w.shape[last]
-    while left > 0:                     # a part of the results at a time stays in the cache
-        w.shape[last] = WIDE if left > WIDE else left
-        strided_loop(loop, 3, w.rank, w.shape, w.data, w.strides)
-        for k in range(3):
-            w.data[k] += WIDE * w.strides[k][last]
-        left -= WIDE
+    if x.meta.size < PARALLEL_SIZE:
+        walk(loop, &w)
+    else:
+        walk_many(current_threads(), loop, &w, x.meta.size)
 
 
 cdef void set_one(char *p, int dtype) noexcept nogil:
@@ -220,10 +227,10 @@ cdef int maximum(const Value *x, Value *out, unsigned long long axes, bint keepd
     """Fold by MAXIMUM or MINIMUM."""
     cdef Loop *loop = find_loop(op, x.meta.dtype)
     set_first(x, out, axes, keepdims)
-    return fold_once(loop, x, out, axes, keepdims)
+    return fold_once(loop, loop, x, out, axes, keepdims)
 
 
-cdef int fold_once(Loop *loop, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+cdef int fold_once(Loop *loop, Loop *join, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     """A fold for which repeated elements make no difference."""
     cdef Value once = x[0]
     cdef Meta *m
@@ -233,7 +240,7 @@ cdef int fold_once(Loop *loop, const Value *x, Value *out, unsigned long long ax
         if (axes >> i) & 1 and x.meta.dims[rank + i] == 0 and x.meta.dims[i] > 1:
             repeats |= 1ULL << i
     if repeats == 0 or x.meta.size == 0:
-        return fold_plain(loop, x, out, axes, keepdims)
+        return fold_plain(loop, join, x, out, axes, keepdims)
     m = meta_new(x.meta.dtype, rank)
     memcpy(m.dims, x.meta.dims, 2 * rank * sizeof(Py_ssize_t))
     for i in range(rank):
@@ -241,10 +248,13 @@ cdef int fold_once(Loop *loop, const Value *x, Value *out, unsigned long long ax
             m.dims[i] = 1
     once.meta = meta_finish(m)
     try:
-        fold_plain(loop, &once, out, axes, keepdims)
+        fold_plain(loop, join, &once, out, axes, keepdims)
     finally:
         meta_drop(m)
     return 0
+
+
+include "fold_chunks.pxi"
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
@@ -278,9 +288,12 @@ cdef int fold_blocks(const tf_folder *f, const Value *x, const Value *out, unsig
     cdef int rank = lay(&w, x, out, axes, keepdims)
     cdef Py_ssize_t parts = 2 if how & PARTS else 1
     cdef Py_ssize_t half = x.meta.itemsize // 2
+    cdef Folding g
+    g.f, g.rank, g.shape, g.xs, g.os, g.x, g.out = f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1]
+    g.parts, g.part, g.mul, g.div = parts, half, <double> w.repeats, div
     if how & MEAN:                      # repetitions cancel
-        return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, 1, div / w.repeats)
-    return tf_fold(f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1], parts, half, <double> w.repeats, div)
+        g.mul, g.div = 1, div / w.repeats
+    return fold_chunks(current_threads(), &g, NULL if f == tf_moments[x.meta.dtype] else tf_sums[out.meta.dtype], x, out)
 
 
 cdef int repeat(const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
@@ -344,7 +357,7 @@ cdef int add_up(int op, const Value *x, Value *out, unsigned long long axes, bin
         return divide(out, count) if mean else 0
     if dtype == D_BOOL or (dtype < D_F32 and out.meta.itemsize < 8):
         memset(out.data, 0, out.meta.size * out.meta.itemsize)
-        return fold_plain(find_loop(Op.ADD, dtype), x, out, axes, keepdims)
+        return fold_plain(find_loop(Op.ADD, dtype), find_loop(Op.ADD, dtype), x, out, axes, keepdims)
     if out.meta.size == 1 and x.meta.flags & DENSE and not is_complex(dtype) and x.meta.size < NOGIL_SIZE:
         f.rows(out.data, 0, x.data, 0, 1, x.meta.itemsize, x.meta.size, NULL)
         if mean:
@@ -353,8 +366,12 @@ cdef int add_up(int op, const Value *x, Value *out, unsigned long long axes, bin
     return fold_with(f, x, out, axes, keepdims, mean | (PARTS if is_complex(dtype) else 0), count)
 
 
-cdef int fold_plain(Loop *loop, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
-    if x.meta.size < NOGIL_SIZE:
+cdef int fold_plain(Loop *loop, Loop *join, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
+    """`join` folds partial results."""
+    if out.meta.size == 1 and x.meta.flags & DENSE and x.meta.size >= PARALLEL_SIZE:
+        with nogil:
+            fold_total(current_threads(), loop, join, x, out)
+    elif x.meta.size < NOGIL_SIZE:
         fold(loop, x, out, out, axes, keepdims)
     else:
         with nogil:
@@ -367,12 +384,15 @@ cdef int multiply_up(const Value *x, Value *out, unsigned long long axes, bint k
     loop.fn = tf_chains[out.meta.dtype]
     loop.data = NULL
     set_ones(out)
-    return fold_plain(&loop if loop.fn != NULL else find_loop(Op.MUL, out.meta.dtype), x, out, axes, keepdims)
+    if loop.fn == NULL:
+        loop = find_loop(Op.MUL, out.meta.dtype)[0]
+    return fold_plain(&loop, &loop, x, out, axes, keepdims)
 
 
 cdef int truth(int op, const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     """ANY, ALL and COUNT_NONZERO of any dtype."""
     cdef Loop loop
+    cdef Loop join
     if op == Op.COUNT_NONZERO and x.meta.size == 0:
         memset(out.data, 0, out.meta.size * out.meta.itemsize)
         return 0
@@ -381,10 +401,23 @@ cdef int truth(int op, const Value *x, Value *out, unsigned long long axes, bint
     loop.data = NULL
     loop.fn = tf_all_loops[x.meta.dtype] if op == Op.ALL else tf_any_loops[x.meta.dtype]
     memset(out.data, op == Op.ALL, out.meta.size)
-    return fold_once(&loop, x, out, axes, keepdims)
+    join.data = NULL
+    join.fn = tf_all_loops[<int> D_BOOL] if op == Op.ALL else tf_any_loops[<int> D_BOOL]
+    return fold_once(&loop, &join, x, out, axes, keepdims)
 
 
 cdef int reduce(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    cdef int before
+    if ins.meta.size < PARALLEL_SIZE:
+        return reduce_here(op, ins, out, params)
+    before = swap_threads(threads_of(engine))
+    try:
+        return reduce_here(op, ins, out, params)
+    finally:
+        swap_threads(before)
+
+
+cdef int reduce_here(int op, const Value *ins, Value *out, const Params *params) except -1:
     cdef unsigned long long axes = <unsigned long long> params.v[0]
     cdef bint keepdims = params.v[1]
     if op == Op.REDUCE_SUM or op == Op.REDUCE_MEAN:

@@ -8,6 +8,7 @@ cimport numpy as cnp
 from cpython.exc cimport PyErr_Occurred
 
 from tenferro._core.optable cimport Op, dtype_object, ops
+from .parallel cimport CHUNK, PARALLEL_SIZE, parallel, threads_of
 from tenferro._core import optable
 
 import numpy as np
@@ -183,7 +184,68 @@ cdef void strided_loop(Loop *loop, int n_ops, int rank, const Py_ssize_t *shape,
                 return
 
 
-cdef int general(Loop *loop, const Value *ins, int n, Value *out) noexcept nogil:
+ctypedef struct Shared:
+    Loop *loop
+    int n_ops, rank, axis
+    const int *items
+    const Py_ssize_t *shape
+    char **data
+    Py_ssize_t (*strides)[64]
+    Py_ssize_t each             # of the axis, for one chunk
+
+
+cdef void run_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    cdef Shared *w = <Shared *> arg
+    cdef Py_ssize_t shape[64]
+    cdef Py_ssize_t strides[8][64]
+    cdef char *data[8]
+    cdef Py_ssize_t first = chunk * w.each
+    cdef int i, k
+    for i in range(w.rank):
+        shape[i] = w.shape[i]
+    shape[w.axis] = min(w.each, w.shape[w.axis] - first)
+    for k in range(w.n_ops):
+        data[k] = w.data[k] + first * w.strides[k][w.axis]
+        for i in range(w.rank):
+            strides[k][i] = w.strides[k][i]
+    run_loop(1, w.loop, w.n_ops, w.items, w.rank, shape, data, strides)
+
+
+cdef int longest(int rank, const Py_ssize_t *shape, Py_ssize_t enough) noexcept nogil:
+    """The first axis of `enough` elements, or else the longest one."""
+    cdef int i, best = 0
+    for i in range(rank):
+        if shape[i] >= enough:
+            return i
+        if shape[i] > shape[best]:
+            best = i
+    return best
+
+
+cdef void run_loop(int threads, Loop *loop, int n_ops, const int *items, int rank, const Py_ssize_t *shape, char **data,
+                   Py_ssize_t (*strides)[64]) noexcept nogil:
+    cdef Shared w
+    cdef Py_ssize_t pieces = 1
+    cdef int i
+    if threads > 1 and rank:
+        for i in range(rank):
+            pieces *= shape[i]
+        pieces //= CHUNK
+        if rank > 1:                    # larger ones, whose own blocks still fit
+            pieces = min(pieces, <Py_ssize_t> (PIECES * threads))
+    if pieces < 2:
+        if not tf_run_slabs(loop.fn, loop.data, n_ops, items, rank, shape, data, strides):
+            strided_loop(loop, n_ops, rank, shape, data, strides)
+        return
+    w.loop, w.n_ops, w.rank, w.items, w.shape, w.data, w.strides = loop, n_ops, rank, items, shape, data, strides
+    w.axis = longest(rank, shape, pieces)
+    w.each = (shape[w.axis] + pieces - 1) // pieces
+    if w.axis == rank - 1:
+        w.each = (w.each + 63) // 64 * 64
+    parallel(threads, (shape[w.axis] + w.each - 1) // w.each, run_chunk, &w)
+
+
+cdef int general(int threads, Loop *loop, const Value *ins, int n, Value *out) noexcept nogil:
     cdef Py_ssize_t shape[64]
     cdef Py_ssize_t strides[8][64]
     cdef char *data[8]
@@ -196,8 +258,7 @@ cdef int general(Loop *loop, const Value *ins, int n, Value *out) noexcept nogil
         data[k] = ins[k].data if k < n else out.data
         items[k] = ins[k].meta.itemsize if k < n else out.meta.itemsize
     rank = coalesce(n + 1, rank, shape, data, strides)
-    if not tf_run_slabs(loop.fn, loop.data, n + 1, items, rank, shape, data, strides):
-        strided_loop(loop, n + 1, rank, shape, data, strides)
+    run_loop(threads, loop, n + 1, items, rank, shape, data, strides)
     return 0
 
 
@@ -224,6 +285,10 @@ cdef inline bint same_order(const Meta *a, const Meta *b) noexcept nogil:
     return True
 
 
+cdef inline int integer_power_failed(int op, int dtype) except -1:
+    return -1 if op == Op.POW and dtype < D_F32 and PyErr_Occurred() != NULL else 0
+
+
 cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef int dtype = ins[n - 1].meta.dtype, k
     if dtype == D_F64 and out.meta.size <= 16 and n == 2 and flat(ins, 2, out.meta) and tiny(op, ins, out, out.meta.size):
@@ -232,6 +297,8 @@ cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *o
     cdef Py_ssize_t size = out.meta.size
     cdef Py_ssize_t strides[8]
     cdef char *args[8]
+    cdef int threads
+    cdef bint ordered = True
     if loop.fn == NULL:
         loop = find_loop(op, dtype)
     if size == 0:
@@ -244,17 +311,20 @@ cdef int elementwise(PyObject *engine, int op, const Value *ins, int n, Value *o
         strides[n] = out.meta.itemsize
         if size < NOGIL_SIZE:
             loop.fn(args, &size, strides, loop.data)
-        else:
-            with nogil:
-                loop.fn(args, &size, strides, loop.data)
+            return integer_power_failed(op, dtype)
     elif size < NOGIL_SIZE:
-        general(loop, ins, n, out)
+        general(1, loop, ins, n, out)
+        return integer_power_failed(op, dtype)
     else:
-        with nogil:
-            general(loop, ins, n, out)
-    if op == Op.POW and dtype < D_F32 and PyErr_Occurred() != NULL:
-        return -1
-    return 0
+        ordered = False
+    # integer powers leave an exception with the thread that meets one
+    threads = threads_of(engine) if size >= PARALLEL_SIZE and not (op == Op.POW and dtype < D_F32) else 1
+    with nogil:
+        if ordered and threads == 1:
+            loop.fn(args, &size, strides, loop.data)
+        else:
+            general(threads, loop, ins, n, out)
+    return integer_power_failed(op, dtype)
 
 
 cdef inline bint tiny(int op, const Value *ins, Value *out, Py_ssize_t n) noexcept nogil:
