@@ -1,4 +1,4 @@
-"""``python -m tenferro``: what is installed here, how it computes, and what it supports."""
+"""``python -m tenferro``: what is installed here, how it computes, what it supports, and whether engines conform."""
 
 import argparse
 import json
@@ -13,6 +13,7 @@ from tenferro._core import memory
 from tenferro._kernels import elementary
 from tenferro._kernels.blas import library_name
 from tenferro.bench import command as bench
+from tenferro.testing import command as conformance
 
 
 def scipy_blas():
@@ -134,11 +135,16 @@ def main(argv=None):
     timing = commands.add_parser("bench", help="the same work on this library and on others that are installed")
     timing.add_argument("--json", action="store_true", help="print machine-readable JSON")
     bench.add_arguments(timing)
+    checking = commands.add_parser("check", help="whether an engine does what engines promise")
+    checking.add_argument("--json", action="store_true", help="print machine-readable JSON")
+    conformance.add_arguments(checking)
     options = parser.parse_args(argv)
     if options.command == "bench":
         blas, _ = libraries()
         bench.show(bench.run(options, f"{blas.get('name')} {blas.get('version')}"), options)
         return 0
+    if options.command == "check":
+        return conformance.run(options)
     gather, as_lines, _ = COMMANDS[options.command]
     facts = gather()
     sys.stdout.write(json.dumps(facts, indent=2) + "\n" if options.json else "\n".join(as_lines(facts)) + "\n")

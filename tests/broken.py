@@ -14,7 +14,6 @@ KERNEL = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.c_int, ctypes.
 new_capsule = ctypes.pythonapi.PyCapsule_New
 new_capsule.restype = ctypes.py_object
 new_capsule.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-NAME = b"tenferro.kernel"
 
 
 class Meta(ctypes.Structure):
@@ -68,7 +67,7 @@ class Broken(CpuEngine):
     op : str
         The operation.
     f : callable
-        ``f(out, *ins)`` gets `Value` objects and returns what the kernel returns: None, or -1 for a failure.
+        ``f(out, *ins)`` gets `Value` objects.
     """
 
     def __init__(self, op, f):
@@ -76,10 +75,31 @@ class Broken(CpuEngine):
 
         def kernel(engine, number, ins, n, out, params):
             with np.errstate(all="ignore"):
-                return f(Value.from_address(out), *(Value * n).from_address(ins)) or 0
+                f(Value.from_address(out), *(Value * n).from_address(ins))
+            return 0
 
         self.kernel = KERNEL(kernel)
-        self.register_kernel(op, new_capsule(ctypes.cast(self.kernel, ctypes.c_void_p), NAME, None), ABI)
+        register(self, op, self.kernel)
+
+
+class Failing(CpuEngine):
+    """The CPU engine, except that one operation raises an exception.
+
+    Its kernel is ``PyObject_Size``, which is called with the engine first and gives -1 for what ``__len__`` raises.
+    """
+
+    def __init__(self, op, error):
+        ExecutionEngine.__init__(self, "failing")
+        self.error = error
+        register(self, op, ctypes.pythonapi.PyObject_Size)
+
+    def __len__(self):
+        raise self.error
+
+
+def register(engine, op, function):
+    """Register a C function as the kernel of an operation."""
+    engine.register_kernel(op, new_capsule(ctypes.cast(function, ctypes.c_void_p), b"tenferro.kernel", None), ABI)
 
 
 def elementwise(f):

@@ -264,6 +264,8 @@ class Kit:
                 own = s.engine.context_id
             self.require(again == own, f"an engine of host memory has the context_id {own!r}, not {again!r}",
                          "engine.context_id")
+        if self.row.failures:
+            return
         other = ExecutionEngine("other", engine.kind, object())
         refused = Outcome(lambda: _open(engine, engine, other))
         self.require(refused.unsupported, f"one runtime accepted two identities of kind {engine.kind!r}", "engine.context_id")

@@ -5,23 +5,15 @@ import time
 
 import numpy as np
 import pytest
-from broken import Broken, elementwise
+from broken import Broken, Failing, elementwise, register
+from installed import ENGINES
 
 import tenferro as tfr
 from tenferro import errors
+from tenferro.__main__ import main
 from tenferro.testing import check_engine, conformance, example, examples
 
 DTYPES = ("int32", "float64", "complex64")
-
-
-def available():
-    """Opening functions of all engines that can be opened here."""
-    specs = [r.spec for r in tfr.engines() if r.available]
-    found = {"cpu-threads:2" if spec == "cpu-threads" else spec: spec for spec in specs}
-    return {name: (lambda name=name: tfr.engine(name)) for name in found}
-
-
-ENGINES = available()
 
 
 @pytest.fixture(params=ENGINES)
@@ -102,10 +94,6 @@ def of_another_dtype(out, x):
     out.replace_meta(change)
 
 
-def failing(out, x):
-    return -1
-
-
 def slow_and_shared():
     shared = {}
 
@@ -120,12 +108,9 @@ def never_the_same_after_a_wrong_index():
     state = {"broken": False}
 
     def kernel(out, x, i):
-        if np.any(i.array() > 40):
-            state["broken"] = True
-            return -1
-        result = np.take(x.array(), i.array(), 0)
+        state["broken"] = state["broken"] or np.any(i.array() > 40)
+        result = np.take(x.array(), i.array(), 0, mode="clip")
         out.array()[...] = 0 if state["broken"] else result.reshape(out.array().shape)
-        return None
     return kernel
 
 
@@ -144,7 +129,6 @@ WRONG = {
     "dtype": ("exp", of_another_dtype, "exp", {"dtypes"}, "int64[2, 3]"),
     "arguments": ("exp", over_its_input, "exp", {"inputs"}, "changed its arguments"),
     "bits": ("exp", at_random, "exp", {"determinism"}, "other bits"),
-    "failure": ("exp", failing, "exp", {"errors"}, "SystemError"),
     "error": ("take", clipping, "index_select", {"errors"}, "AxisError"),
     "recovery": ("take", never_the_same_after_a_wrong_index(), "index_select", {"recovery"}, "reproduce"),
     "derivative": ("cos", elementwise(np.sin), "sin", {"gradients"}, "fwd: tangent"),
@@ -159,6 +143,19 @@ def test_what_is_wrong_is_found(case):
     assert not report.ok
     assert checks <= {failure.check for failure in report.failures}, str(report)
     assert any(word in str(failure) for failure in report.failures), str(report)
+
+
+@pytest.mark.parametrize("error", [errors.EngineError("driver"), MemoryError(), KeyError("x"), errors.ValidationError("no")])
+def test_errors_that_the_cpu_engine_does_not_raise_are_found(error):
+    report = check_engine(Failing("exp", error), operations=["exp"])
+    assert {"errors", "recovery"} <= {failure.check for failure in report.failures}
+    assert f"found {type(error).__name__}" in str(report)
+
+
+def test_unsupported_is_no_failure():
+    report = check_engine(Failing("exp", errors.UnsupportedError("not here")), operations=["exp"])
+    assert report.ok
+    assert set(report.rows[0].unsupported.values()) == {"not here"}
 
 
 def test_a_right_kernel_of_the_same_kind_passes():
@@ -214,8 +211,7 @@ def test_an_engine_that_supports_nothing():
 def test_an_engine_that_supports_something():
     engine = tfr.ExecutionEngine("few")
     kernel = Broken("exp", elementwise(np.exp))
-    from broken import ABI, NAME, ctypes, new_capsule
-    engine.register_kernel("exp", new_capsule(ctypes.cast(kernel.kernel, ctypes.c_void_p), NAME, None), ABI)
+    register(engine, "exp", kernel.kernel)
     report = check_engine(engine, operations=["exp", "sigmoid"])
     assert report.ok
     assert {row.operation: row.state for row in report.rows} == {"exp": "partial", "sigmoid": "unsupported", "engine": "passed"}
@@ -255,6 +251,22 @@ def test_bad_options(options):
 def test_no_engine():
     with pytest.raises(errors.UnsupportedError, match=r"tenferro\.engine"):
         check_engine("cpu")
+
+
+@pytest.mark.parametrize(("arguments", "status"), [
+    (["cpu", "--operation", "exp"], 0), (["cpu-threads:2", "--operation", "exp", "--operation", "add", "--dtype", "int8"], 0),
+    (["--operation", "exp", "--thorough"], 0), (["unheard-of"], 2), (["cpu", "--operation", "unheard_of"], 2)])
+def test_command(arguments, status, capsys):
+    assert main(["check", *arguments]) == status
+    out, err = capsys.readouterr()
+    assert ("conforms" in out, "unheard" in err) == (status == 0, status == 2)
+
+
+def test_command_for_an_engine_that_fails(capsys, monkeypatch):
+    monkeypatch.setattr("tenferro.testing.command.opened", lambda name: Broken("exp", unfinished))
+    assert main(["check", "broken", "--operation", "exp", "--json"]) == 1
+    data = json.loads(capsys.readouterr().out)
+    assert (data["ok"], data["rows"][0]["operation"]) == (False, "exp")
 
 
 # ---- examples --------------------------------------------------------------------------------------------------------
