@@ -4,7 +4,7 @@ from math import prod
 
 import numpy as np
 
-from . import common, composites, factors, host, host_factors, reflectors, solving, spectra, triangles
+from . import common, composites, factors, host, host_factors, least_squares, reflectors, solving, spectra, triangles
 
 
 def same(x, *others, **params):
@@ -80,6 +80,8 @@ OPERATIONS = {
     "permutation": (lambda p, **params: (*p, p[-1]), lambda t, single: np.dtype("f4" if single else "f8"),
                     host_factors.permutation),
     "householder_product": (same, same, host_factors.householder_product),
+    "lstsq_solve": (lambda a, b, *factors: (*np.broadcast_shapes(a[:-2], b[:-2]), a[-1], b[-1]), product_type,
+                    least_squares.lstsq_solve),
     "pinv": (lambda a, **params: (*a[:-2], a[-1], a[-2]), same, host.pinv),
     "eig": (lambda a, **params: [a[:-1], a], lambda t, **params: [host.complexes(t)] * 2, host.eig),
     "eigvals": (lambda a: a[:-1], host.complexes, host.eigvals),
@@ -88,7 +90,7 @@ OPERATIONS = {
 }
 
 RULES = {**solving.RULES, **spectra.RULES, **factors.RULES, **triangles.RULES, **reflectors.RULES,
-         **composites.RULES}
+         **composites.RULES, **least_squares.RULES}
 
 
 class LinalgModule:

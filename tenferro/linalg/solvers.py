@@ -193,7 +193,9 @@ def slogdet(a):
 
 
 def lstsq(a, b, rcond=None):
-    """Least-squares solution of smallest norm, through the pseudo-inverse; also for stacks.
+    """Least-squares solution of smallest norm, by the singular value decomposition; also for stacks.
+
+    The factors are kept for the derivative, which needs no other decomposition. It is that for constant rank.
 
     Parameters
     ----------
@@ -213,16 +215,17 @@ def lstsq(a, b, rcond=None):
     ValidationError
         Shapes that do not fit, or elements that are not finite.
     """
-    from .functions import matrix_rank, relative_tolerance
+    from .functions import relative_tolerance
+    from .least_squares import factors
 
     a, b, vector = system(a, b, "lstsq", square=False)
     finite("lstsq", b)
     m, n = a.shape[-2:]
-    s = call("svdvals", a.detach(), op="lstsq")
-    rank = matrix_rank(a, rtol=rcond)
-    x = tfr.matmul(call("pinv", a, rcond=relative_tolerance(a, rcond), op="lstsq"), b)
-    if m > n and (value(rank) == n).all():
+    rank, s, kept = factors(a, relative_tolerance(a, rcond))
+    x = call("lstsq_solve", a, b, *kept)
+    if m > n and (rank == n).all():
         residuals = tfr.sum(tfr.real((r := b - tfr.matmul(a, x)) * tfr.conj(r)), axis=-2)
     else:
         residuals = tfr.zeros((0,), s.dtype)
+    rank = a.runtime.constant_from(np.asarray(rank))
     return LstsqResult(tfr.squeeze(x, -1) if vector else x, residuals, rank, s)
