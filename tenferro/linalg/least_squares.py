@@ -10,7 +10,7 @@ from .common import adj, call, mm, plus
 
 
 def factors(a, tolerance):
-    """U, 1/s and V.H of matrices; 0 instead of the reciprocal of what is within a tolerance, relative to the largest, of zero."""
+    """Rank, s, and (U, 1/s, V.H), with 0 for the reciprocals of what a tolerance, relative to the largest, makes zero."""
     u, s, vh = call("svd", a.detach(), op="lstsq")
     found = s.numpy()
     kept = found > tolerance * found.max(-1, keepdims=True, initial=0)
