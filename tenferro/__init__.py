@@ -36,6 +36,7 @@ from ._core.tensor import Tensor
 from ._creation import *  # noqa: F403
 from ._creation import __all__ as _creation
 from ._methods import install as _install
+from ._numpy import install as _install_protocols
 from ._standard.dlpack import from_dlpack
 from ._standard.dtypes import *  # noqa: F403
 from ._standard.dtypes import __all__ as _dtypes
@@ -48,6 +49,7 @@ __version__ = "0.1.0"
 
 _load_rules()
 _install()
+_install_protocols()
 globals().update(_PUBLIC)
 
 bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128 = (

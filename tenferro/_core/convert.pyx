@@ -115,6 +115,8 @@ cdef bint contains(EagerTensor x, object value) except -1:
     if isinstance(value, EagerTensor):
         check(<EagerTensor> value)
         value = export_array(&(<EagerTensor> value).v)
+    elif isinstance(value, (str, bytes)):
+        return False
     return bool(np.any(np.equal(export_array(&x.v), value)))
 
 

@@ -76,7 +76,6 @@ cdef class EagerTensor:
     Eager tensors are made by `tenferro.variable`, `tenferro.constant`, `EagerRuntime.variable_from`, ... and by operations.
     """
 
-    __array_ufunc__ = None              # NumPy's operators leave mixed expressions to this class
     __array_priority__ = 1000.0
 
     def __init__(self, *args, **kwargs):
@@ -107,6 +106,10 @@ cdef class EagerTensor:
 
     def __mod__(a, b):
         return operator(Op.REM, a, b)
+
+    def __divmod__(a, b):
+        quotient = operator(Op.FLOOR_DIV, a, b)
+        return quotient if quotient is NotImplemented else (quotient, operator(Op.REM, a, b))
 
     def __pow__(a, b, modulo):
         return power(a, b) if modulo is None else NotImplemented
