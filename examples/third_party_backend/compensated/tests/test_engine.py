@@ -11,7 +11,7 @@ from tenferro_compensated import CompensatedEngine, kernels
 
 import tenferro as tfr
 from tenferro import EagerRuntime, ExecutionEngine, errors
-from tenferro.testing import check_grads
+from tenferro.testing import check_engine, check_grads
 from tenferro.testing.drift import drift
 from tenferro_cpu import CpuEngine
 
@@ -116,6 +116,10 @@ def test_engines_take_turns():
             y = s.reduce_sum(x)
         assert y.item() == expected
         assert rt.grad(y, x, engine=tfr.engine("cpu")).tolist() == [1, 1, 1]
+
+
+def test_it_conforms():
+    check_engine(tfr.engine("compensated"), raise_on_failure=True)
 
 
 def test_another_abi_is_refused():
