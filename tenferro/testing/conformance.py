@@ -206,12 +206,13 @@ class Kit:
         with table.serial_session() as s:
             expected = Outcome(lambda: check_grads(f, example.arrays, order=2, engine=s.engine, **options)).error
         if type(expected) is not type(error):
-            self.fail("gradients", f"expected {type(expected).__name__}\nfound {type(error).__name__}: {error}", example,
+            wanted = "no error" if expected is None else type(expected).__name__
+            self.fail("gradients", f"expected {wanted}\nfound {type(error).__name__}: {error}", example,
                       self.gradient_code(example))
 
     @staticmethod
     def gradient_code(example):
-        return (f"e = {example.code}; tenferro.testing.check_grads(e.call.function(e.function), e.arrays, engine=engine)")
+        return f"e = {example.code}; tenferro.testing.check_grads(e.call.function(e.function), e.arrays, engine=engine)"
 
     @staticmethod
     def function(example):

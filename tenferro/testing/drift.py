@@ -19,7 +19,12 @@ def _shape(function):
     return [(p.name, p.kind, p.default) for p in parameters if p.name != "self"]
 
 
-def drift(engine, base=ExecutionEngine):
+def library_base(engine):
+    """The class of this library that an engine's class is made from."""
+    return next(c for c in type(engine).__mro__ if c.__module__.startswith("tenferro."))
+
+
+def drift(engine, base=None):
     """How the class of an engine departs from its base class.
 
     An engine computes the operations of the table, with the signatures of the base class. It neither adds one, nor changes what
@@ -30,14 +35,14 @@ def drift(engine, base=ExecutionEngine):
     engine : ExecutionEngine
         The engine.
     base : type, optional
-        The class that says what engines have.
+        The class that says what engines have, by default the nearest base class that this library has.
 
     Returns
     -------
     list of str
         One line per departure.
     """
-    found = []
+    base, found = base or library_base(engine), []
     for name in sorted(n for n in dir(type(engine)) if not n.startswith("_")):
         own, common = getattr(type(engine), name), getattr(base, name, None)
         if own is common or not callable(own):

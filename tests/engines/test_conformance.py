@@ -198,6 +198,36 @@ def test_identity(engine, message):
     assert message in str(report)
 
 
+class Elsewhere(type(tfr.engine("cpu"))):
+    """The CPU engine's kernels under another kind of memory."""
+
+    def __init__(self):
+        tfr.ExecutionEngine.__init__(self, "elsewhere", "elsewhere", "its memory")
+
+
+def test_an_engine_of_another_kind():
+    """Its tensors are uploaded; it does not take turns with engines of host memory, and modules have no executors for it."""
+    report = check_engine(Elsewhere(), operations=["exp", "matmul", "linalg.inv", "fft.fft"])
+    assert report.ok, str(report)
+    assert [row.state for row in report.rows] == ["passed", "passed", "unsupported", "unsupported", "passed"]
+
+
+def test_gradients_by_an_engine():
+    a = np.linspace(-1, 1, 6).reshape(2, 3)
+    seen = []
+
+    def f(x):
+        seen.append(x.runtime)
+        return tfr.sin(x)
+
+    for engine in (tfr.engine("cpu"), Elsewhere()):
+        tfr.testing.check_grads(f, [a], engine=engine)
+    assert tfr.default_runtime() not in seen
+    assert len(set(seen)) == 2
+    with pytest.raises(AssertionError, match="is wrong"):
+        tfr.testing.check_grads(f, [a], engine=Broken("cos", elementwise(np.sin)))
+
+
 # ---- reports ---------------------------------------------------------------------------------------------------------
 
 def test_an_engine_that_supports_nothing():
