@@ -59,7 +59,9 @@ class Row:
 
     `vjp`, `jvp`, `second_order`, `real` and `complex` are "supported", "partial", "not differentiable" or "unsupported";
     `engines` maps names of engines to such states, and `reasons` columns or names of engines to what a state other than
-    "supported" means. `primitives` are the operations of the table and of extension modules that it is made of.
+    "supported" means. `primitives` are the operations of the table and of extension modules that it is made of. `routes`
+    tells of engines over namespaces who computes these: name of the engine -> primitive -> "own", "native", "composed" or
+    "host", as in `NamespaceEngine.support`.
     """
 
     operation: str
@@ -72,6 +74,7 @@ class Row:
     engines: dict
     primitives: tuple
     reasons: dict = field(default_factory=dict)
+    routes: dict = field(default_factory=dict)
 
 
 def functions():
@@ -253,6 +256,12 @@ def _runs(name, f, engine, dtype, rules):
     return (SUPPORTED, None) if given else (UNSUPPORTED, _NO_SAMPLE)
 
 
+def _routes(engines, primitives):
+    """Who computes primitives, for the engines that tell."""
+    told = {e.name: e.support() for e in engines if hasattr(e, "support")}
+    return {name: {p: routes[p] for p in sorted(primitives) if p in routes} for name, routes in told.items()}
+
+
 def _row(name, family, f, engines, rules):
     real, no_real = _trials(name, f, _REAL, rules)
     compl, no_complex = _trials(name, f, _COMPLEX, rules)
@@ -264,8 +273,9 @@ def _row(name, family, f, engines, rules):
         found = dict.fromkeys(DERIVATIVES, (PARTIAL, EXCEPTIONS[name]))
     found["real"], found["complex"] = _kind(real, no_real, []), _kind(compl, no_complex, real)
     on = {e.name: _runs(name, f, e, "float64" if real else "complex128", rules) for e in engines}
+    primitives = set().union(*[t.primitives for t in trials])
     return Row(name, family, **{c: found[c][0] for c in COLUMNS}, engines={e: state for e, (state, _) in on.items()},
-               primitives=tuple(sorted(set().union(*[t.primitives for t in trials]))),
+               primitives=tuple(sorted(primitives)), routes=_routes(engines, primitives),
                reasons={c: reason for c, (_, reason) in {**found, **on}.items() if reason})
 
 

@@ -1,12 +1,25 @@
-"""Every gradient check of these tests also checks that a derivative program gives the bits of the direct sweep."""
+"""Every gradient check of these tests also checks that a derivative program gives the bits of the direct sweep.
+
+``TENFERRO_TEST_ENGINE=numpy``, ``array_api_strict`` or ``torch`` runs them on the engine over that library.
+"""
 
 import numpy as np
 import pytest
+from namespaces import engine_under_test, without_own_kernels
 from support import nothing_left_open  # noqa: F401
 
 import tenferro as tfr
 from tenferro._core.handles import constant, variable
 from tenferro.testing import check_grads
+
+ENGINE = engine_under_test()
+if ENGINE is not None:
+    tfr.set_default_engine(ENGINE)
+
+
+def pytest_collection_modifyitems(items):
+    if ENGINE is not None:
+        items[:] = without_own_kernels(items)
 
 
 def perturbed(value, k):

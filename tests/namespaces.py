@@ -1,0 +1,35 @@
+"""Engines over foreign array libraries, for tests."""
+
+import os
+from importlib import import_module
+
+import pytest
+
+import tenferro as tfr
+
+NAMES = ("numpy", "array_api_strict", "torch")
+"""The libraries that tests compute with; those that are not installed are skipped."""
+
+
+def engine(name):
+    """Engine over a library; skips the test where it is not installed."""
+    if name not in NAMES:
+        raise ValueError(f"there are no tests over {name!r}; use one of {', '.join(NAMES)}")
+    pytest.importorskip(name)
+    return tfr.NamespaceEngine(import_module(name))
+
+
+def engine_under_test():
+    """The engine that the variable ``TENFERRO_TEST_ENGINE`` names, or None."""
+    name = os.environ.get("TENFERRO_TEST_ENGINE", "")
+    return engine(name) if name else None
+
+
+OWN_KERNELS = ("test_blas", "test_elementary", "test_fusion", "test_guard_pages", "test_reduce_blocks", "test_thread_processes",
+               "test_threads", "test_dimensions_beyond_32_bits_are_refused")
+"""Modules and tests about the loops of the CPU engine, which say nothing about others."""
+
+
+def without_own_kernels(items):
+    """Test items that other engines have to pass."""
+    return [item for item in items if item.path.stem not in OWN_KERNELS and item.originalname not in OWN_KERNELS]
