@@ -290,7 +290,11 @@ def share():
 def test_every_chunk_runs_once_and_slots_are_threads(share, threads, chunks):
     for _ in range(20):
         done = []
-        share(threads, chunks, BODY(lambda arg, chunk, slot: done.append((chunk, slot, threading.get_ident()))), None)
+
+        def body(arg, chunk, slot, done=done):
+            done.append((chunk, slot, threading.get_ident()))
+
+        share(threads, chunks, BODY(body), None)
         assert sorted(chunk for chunk, _, _ in done) == list(range(chunks))
         slots = {(slot, ident) for _, slot, ident in done}
         assert len(slots) == len({slot for slot, _ in slots}) == len({ident for _, ident in slots})
