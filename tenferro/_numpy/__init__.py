@@ -1,6 +1,6 @@
 """NumPy's protocols: functions and operators of NumPy on eager tensors run as tracked operations of this library.
 
-The tables are loaded by the first call that NumPy routes here.
+Also the protocols of Python's `round` and `math.trunc`. The tables are loaded by the first call that NumPy routes here.
 """
 
 from .._core.eager import EagerTensor
@@ -30,6 +30,11 @@ def __round__(self, ndigits=None):
     return PUBLIC["round"](self, 0 if ndigits is None else ndigits)
 
 
+def __trunc__(self):
+    """Integer part of the only element."""
+    return int(self)
+
+
 def install():
     """Give `EagerTensor` the protocols."""
-    install_methods(EagerTensor, {f.__name__: f for f in (__array_ufunc__, __array_function__, __round__)})
+    install_methods(EagerTensor, {f.__name__: f for f in (__array_ufunc__, __array_function__, __round__, __trunc__)})
