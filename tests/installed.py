@@ -1,5 +1,7 @@
 """The engines that can be opened here: name -> a function that opens a new one."""
 
+import numpy as np
+
 import tenferro as tfr
 
 
@@ -10,3 +12,5 @@ def _found():
 
 
 ENGINES = _found()
+if hasattr(tfr, "NamespaceEngine"):
+    ENGINES["namespace of NumPy"] = lambda: tfr.NamespaceEngine(np)

@@ -2,7 +2,6 @@
 
 import inspect
 
-from .._core.engine import ExecutionEngine
 from .._core.optable import Op
 from ..operations import PUBLIC
 
