@@ -8,7 +8,7 @@ from .._core.foreign import OPERATIONS, NamespaceKernels
 from ..errors import ValidationError
 from .contraction import Contraction
 from .elementwise import Elementwise
-from .methods import DTYPES, HOST, NATIVE, OWN, dtypes_of
+from .methods import HOST, NATIVE, OWN, dtypes_of
 from .moves import Moves
 from .reductions import Reductions
 
@@ -81,6 +81,8 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
         name = name or (declared if isinstance(declared, str) else given.__name__.rpartition(".")[2])
         self._prepare(name, set(ALL) - _lacking(self.xp), not torch, not plain,
                       None if plain and not own_from else self.from_host, None if plain and not own_to else self.to_host)
+        self._dtypes = {np.dtype(d): getattr(self.xp, d) for d in ALL if hasattr(self.xp, d)}
+        self._kinds = {self.xp.zeros((), dtype=t).dtype: d.kind for d, t in self._dtypes.items()}
         self._levels = {op: self._method(op) for op in OPERATIONS}
 
     def _method(self, op):
@@ -139,18 +141,15 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
 
     def dtype_of(self, dtype):
         """The library's dtype of a NumPy dtype."""
-        return getattr(self.xp, dtype.name)
+        return self._dtypes[dtype]
 
     def kind_of(self, x):
-        """``"b"``, ``"i"``, ``"f"`` or ``"c"``."""
-        for kind, names in DTYPES.items():
-            if any(x.dtype == getattr(self.xp, name, None) for name in names):
-                return kind
-        return "?"
+        """The kind of x's dtype, as NumPy has it: ``"b"``, ``"i"``, ``"u"``, ``"f"`` or ``"c"``."""
+        return self._kinds[x.dtype]
 
     def is_complex(self, x):
         """Whether the elements are complex."""
-        return self.kind_of(x) == "c"
+        return self._kinds[x.dtype] == "c"
 
     def zero(self, x):
         """0 of x's dtype."""

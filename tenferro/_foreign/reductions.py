@@ -70,12 +70,16 @@ class Reductions:
 
     @composed("fc")
     def reduce_var(self, x, *, axes, keepdims, correction):
-        """Mean of the squared distances from the mean, with ``correction`` taken off the number of elements."""
+        """Mean of the squared distances from the mean, with ``correction`` taken off the number of elements.
+
+        Distances are first taken from the first element: those of equal elements vanish.
+        """
         xp = self.xp
         n = self.count(x, axes) - correction
         if not axes or n <= 0:
             return NotImplemented
-        d = x - xp.sum(x, axis=axes, keepdims=True, dtype=x.dtype) / self.count(x, axes)
+        d = x - x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(len(x.shape)))]
+        d = d - xp.sum(d, axis=axes, keepdims=True, dtype=x.dtype) / self.count(x, axes)
         squares = xp.square(xp.real(d)) + xp.square(xp.imag(d)) if self.is_complex(x) else d * d
         return xp.sum(squares, axis=axes, keepdims=keepdims, dtype=squares.dtype) / n
 
