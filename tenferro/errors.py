@@ -124,6 +124,10 @@ class ShapeMismatchError(_ExpectedActual):
     """
 
 
+class _MaskShapeError(ShapeMismatchError, IndexError):
+    """A boolean index has not the shape of the axes that it selects from: an `IndexError`, too, as in NumPy."""
+
+
 class AxisError(_ExpectedActual, IndexError):
     """An axis is out of range or named twice.
 

@@ -8,7 +8,7 @@ from tenferro._kernels cimport along, contract, copy, fused, index, loops, momen
 from tenferro._kernels.parallel cimport close_engine, open_engine
 
 from tenferro._core import optable
-from tenferro._kernels import elementary
+from tenferro._kernels import elementary, standard
 
 from . import threads as counting
 
@@ -124,4 +124,5 @@ def _fill():
 
 
 elementary.install()
+standard.install()
 _fill()

@@ -147,11 +147,18 @@ cdef int adopt(Value *out, object array) except -1:
     return 0
 
 
+cdef bint only_integers(object x, object a) except -1:
+    """Integers of which some exceed int64 become float64 in NumPy, unless the dtype is given."""
+    return a.dtype.kind == "f" and all([isinstance(n, int) for n in np.asarray(x, object).flat]) and a.size > 0
+
+
 cdef object to_array(object x, int dtype):
     """Lists may hold untracked tensors of any kind that NumPy can read."""
     try:
         a = np.asarray(x)
-        return np.asarray(x, dtype_object(dtype)) if dtype >= 0 and a.dtype.kind == "O" else a
+        if dtype >= 0 and (a.dtype.kind == "O" or (dtype in (D_I64, D_U64) and only_integers(x, a))):
+            return np.asarray(x, dtype_object(dtype))
+        return a
     except OverflowError as e:
         raise IntegerOverflowError(f"cannot make a tensor of {type(x).__name__}: {e}", argument="x",
                                    expected=dtype_object(dtype), actual=x) from None

@@ -16,7 +16,7 @@ from .structure cimport shape_tuple
 import numpy as np
 
 from . import slicing
-from tenferro.errors import AxisError, ShapeMismatchError, ValidationError
+from tenferro.errors import AxisError, ValidationError, _MaskShapeError
 
 cdef extern from "Python.h":
     int PySlice_Unpack(object, Py_ssize_t *, Py_ssize_t *, Py_ssize_t *) except -1
@@ -100,11 +100,11 @@ cdef class Index:
             self.axes.append(self.k)
             return self.indexed_axis(m)
         for i in range(t.v.meta.rank):
-            if t.v.meta.dims[i] != m.dims[self.k + i]:
-                raise ShapeMismatchError(f"a mask of shape {shape_tuple(t.v.meta)} does not fit axis {self.k + i} of "
-                                         f"size {m.dims[self.k + i]}; its shape is that of the axes it selects from",
-                                         op="getitem", argument="index", expected=m.dims[self.k + i],
-                                         actual=t.v.meta.dims[i])
+            if t.v.meta.dims[i] != m.dims[self.k + i] and t.v.meta.dims[i] != 0:    # an empty mask selects nothing
+                raise _MaskShapeError(f"a mask of shape {shape_tuple(t.v.meta)} does not fit axis {self.k + i} of "
+                                      f"size {m.dims[self.k + i]}; its shape is that of the axes it selects from",
+                                      op="getitem", argument="index", expected=m.dims[self.k + i],
+                                      actual=t.v.meta.dims[i])
             size *= t.v.meta.dims[i]
         self.arrays.append(mask_positions(t))
         self.sizes.append(size)

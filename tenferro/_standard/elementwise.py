@@ -5,6 +5,7 @@ import numpy as np
 from .._core.eager import EagerTensor, set_bit_operators
 from .._core.handles import constant
 from .._ops.elementwise import FUNCTIONS
+from ..errors import DTypeMismatchError
 from .host import floating, on_host
 
 __all__ = ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor",
@@ -176,8 +177,10 @@ def _in_place(f):
     """``x op= other``: the handle stands for the new value."""
     def update(x, other):
         found = f(x, other)
-        if found.dtype.kind != x.dtype.kind and found.dtype != x.dtype:
-            return NotImplemented
+        if found.dtype.kind != x.dtype.kind:
+            raise DTypeMismatchError(f"{f.__name__}: the result has dtype {found.dtype}, which cannot be put into a tensor of "
+                                     f"{x.dtype}; write x = x & y", op=f.__name__, argument="other", expected=x.dtype,
+                                     actual=found.dtype)
         x[...] = found
         return x
     return update

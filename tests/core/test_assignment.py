@@ -116,7 +116,7 @@ def test_matrix_products_and_logic():
         y = f(y, other)
         assert_same(y, g(value(m), other))
     with pytest.raises(errors.DTypeMismatchError):
-        operator.iand(tfr.constant([1, 2]), [1, 2])
+        operator.iand(tfr.constant([1.0, 2.0]), [1, 2])
 
 
 def test_an_operand_may_be_the_tensor_itself():
