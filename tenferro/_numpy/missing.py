@@ -2,6 +2,8 @@
 
 from difflib import get_close_matches
 
+import numpy as np
+
 from ..operations import PUBLIC
 
 CLOSEST = {
@@ -33,7 +35,9 @@ def closest(name):
 
 
 def full_name(function):
-    """Name with the module, as users write it."""
+    """Name with the module, as users write it; ufuncs do not know where they come from."""
+    if isinstance(function, np.ufunc) and getattr(np, function.__name__, None) is not function:
+        return f"the ufunc {function.__name__}"
     module = getattr(function, "__module__", None) or "numpy"
     return f"{module}.{function.__name__}"
 

@@ -132,6 +132,10 @@ OTHERS = {
 UFUNCS = {getattr(np, name): f for name, f in ({name: _P[name] for name in SAME} | OTHERS).items() if hasattr(np, name)}
 """Ufunc of NumPy -> function of this library."""
 
+SPECIAL = {"cbrt": "cbrt", "erf": "erf", "erfc": "erfc", "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1",
+           "gammaln": "lgamma", "log1p": "log1p", "psi": "digamma"}
+"""Names of ufuncs of `scipy.special` -> operation. NumPy and SciPy tell apart only which object it is."""
+
 _REDUCE = {np.add: "sum", np.multiply: "prod", np.maximum: "max", np.minimum: "min", np.logical_and: "all",
            np.logical_or: "any", np.logaddexp: "logsumexp"}
 _ACCUMULATE = {np.add: "cumsum", np.multiply: "cumprod"}
@@ -149,15 +153,19 @@ def array_ufunc(self, ufunc, method, *inputs, **kwargs):
         if type(x) is not EagerTensor and not isinstance(x, _OPERANDS):
             return NotImplemented
     if not kwargs and method == "__call__":
-        f = UFUNCS.get(ufunc)
-        if f is None:
-            raise no_counterpart(ufunc)
-        return f(*inputs)
+        return (UFUNCS.get(ufunc) or _other(ufunc))(*inputs)
     out = kwargs.get("out")
     if out is not None or method == "at":
         return _into_arrays(ufunc, method, inputs, out, kwargs)
     options = {k: v for k, v in kwargs.items() if k not in _DEFAULTS or not _is_default(k, v)}
     return _METHODS[method](ufunc, *inputs, **options)
+
+
+def _other(ufunc):
+    """The function for a ufunc that is not NumPy's."""
+    if ufunc.__name__ not in SPECIAL or getattr(np, ufunc.__name__, None) is ufunc:
+        raise no_counterpart(ufunc)
+    return _P[SPECIAL[ufunc.__name__]]
 
 
 def _is_default(name, value):
@@ -181,9 +189,7 @@ def _into_arrays(ufunc, method, inputs, out, kwargs):
 
 
 def _call(ufunc, *inputs, dtype=None, **options):
-    f = UFUNCS.get(ufunc)
-    if f is None:
-        raise no_counterpart(ufunc)
+    f = UFUNCS.get(ufunc) or _other(ufunc)
     if ufunc is np.vecdot and "axis" in options:
         return f(*inputs, axis=options["axis"])
     for name in options:

@@ -13,6 +13,9 @@ __all__ = ["from_dlpack"]
 
 CPU = (1, 0)
 
+VERSIONED = np.lib.NumpyVersion(np.__version__) >= "2.1.0"
+"""NumPy 2.0 knows neither versions nor keywords."""
+
 
 def from_dlpack(x, /, *, device=None, copy=None):
     """Constant of an object that exports DLPack, such as a tensor of PyTorch.
@@ -46,7 +49,10 @@ def imported(x, copy):
     """Array over the memory of a DLPack exporter."""
     if isinstance(x, EagerTensor) and x.tracks_grad:
         raise BufferError("from_dlpack: this tensor is tracked; export x.detach()")
-    return np.from_dlpack(x, copy=copy)
+    if VERSIONED:
+        return np.from_dlpack(x, copy=copy)
+    array = np.from_dlpack(x)
+    return array.copy(order="K") if copy else array
 
 
 def _tensor_from_dlpack(obj, copy=None):
@@ -86,7 +92,7 @@ def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     if dl_device not in (None, CPU):
         raise BufferError(f"__dlpack__: the value is in host memory, (1, 0), and does not go to {dl_device}")
     array = self.numpy()
-    versioned = max_version is not None and max_version[0] >= 1
+    versioned = VERSIONED and max_version is not None and max_version[0] >= 1
     turned = any(s < 0 for s in array.strides)
     if turned and copy is False:
         raise BufferError("__dlpack__: a negative stride needs a copy; use copy=None")
@@ -94,7 +100,7 @@ def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
         array = array.copy(order="K") if not turned else np.array(array, order="C")
     elif not versioned:
         array = _writable(array)
-    return array.__dlpack__(max_version=max_version)
+    return array.__dlpack__(max_version=max_version) if VERSIONED else array.__dlpack__()
 
 
 def _writable(array):

@@ -4,11 +4,12 @@ import operator
 
 import numpy as np
 import pytest
+from scipy import special
 from support import value
 
 import tenferro as tfr
 from tenferro import EagerTensor, errors
-from tenferro._numpy.ufuncs import UFUNCS
+from tenferro._numpy.ufuncs import SPECIAL, UFUNCS
 from tenferro.testing import check_grads
 
 RNG = np.random.default_rng(11)
@@ -135,6 +136,20 @@ def test_outer_and_dtype():
     compare(np.exp(tensor(np.float32(X)), dtype="f8"), np.exp(np.float32(X), dtype="f8"))
     compare(np.add(tensor(X), Y, casting="same_kind", order="K", subok=True, where=True, out=None), X + Y)
     compare(np.vecdot(tensor(np.ones((3, 2))), np.ones((3, 2)), axis=0), np.array([3.0, 3.0]))
+
+
+@pytest.mark.parametrize("name", SPECIAL)
+def test_special_functions_of_scipy(name):
+    ufunc, a = getattr(special, name), np.array([0.4, 1.3, 2.7])
+    compare(ufunc(tensor(a)), ufunc(a), 1e-13)
+    check_grads(ufunc, [a], order=1)
+
+
+def test_ufuncs_of_others():
+    with pytest.raises(TypeError, match="the ufunc j0 has no counterpart"):
+        special.j0(tensor(X))
+    with pytest.raises(TypeError, match=r"the ufunc .*lambda.* has no counterpart"):
+        np.frompyfunc(lambda x: 2 * x, 1, 1)(tensor(X))
 
 
 # ---- mixed expressions -----------------------------------------------------------------------------------------------
