@@ -380,3 +380,39 @@ def test_examples_describe_themselves():
     assert str(found) == "reduce_max on float32[2, 3] with strides [4, 8], axis=1, keepdims=True"
     assert found.code == "tenferro.testing.example('reduce_max', 'float32', 'F', 1, 5)"
     np.testing.assert_array_equal(found.on(tfr.engine("cpu"))[0], found.arrays[0].max(1, keepdims=True))
+
+
+# ---- engines over a namespace ----------------------------------------------------------------------------------------
+
+def overriding(f):
+    """An engine over NumPy with its own exp."""
+    return type("Own", (tfr.NamespaceEngine,), {"xp": np, "name": "own", "exp": lambda self, x: f(x)})()
+
+
+def raising(x):
+    raise IndexError("out of range")
+
+
+# what exp gives: the failing checks, a word of the report
+OVERRIDDEN = {
+    "shape": (lambda x: np.exp(x).reshape(-1), {"errors", "recovery"}, "gave the shape (6,)"),
+    "dtype": (lambda x: np.exp(x).astype(np.float16), {"errors", "recovery"}, "gave the dtype float16"),
+    "error": (raising, {"errors", "recovery"}, "IndexError: out of range"),
+    "argument itself": (lambda x: x, {"values", "recovery"}, "expected [["),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Casting complex values")
+@pytest.mark.parametrize("case", OVERRIDDEN)
+def test_a_wrong_method_is_found(case):
+    f, checks, word = OVERRIDDEN[case]
+    report = check_engine(overriding(f), operations=["exp"])
+    assert checks <= {failure.check for failure in report.failures}
+    assert word in str(report)
+
+
+def test_a_right_method_passes():
+    engine = overriding(np.exp)
+    report = check_engine(engine, operations=["exp", "sigmoid"], raise_on_failure=True)
+    assert report.told == engine.support()
+    assert report.rows[0].told == "own"
