@@ -25,7 +25,7 @@ cdef enum:
     JOINED_IN_PARTS = 64        # inputs up to which that is of use
 
 
-cdef int fill(const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
+cdef int fill(PyObject *engine, const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
     """Copy src into the window w of out, in out's dtype; steals w."""
     cdef Value dst
     try:
@@ -33,9 +33,9 @@ cdef int fill(const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -
         dst.buf = out.buf
         dst.data = out.data + offset
         if src.meta.dtype == w.dtype:
-            copy(NULL, Op.COPY, src, 1, &dst, NULL)
+            copy(engine, Op.COPY, src, 1, &dst, NULL)
         else:
-            cast(NULL, Op.CAST, src, 1, &dst, NULL)
+            cast(engine, Op.CAST, src, 1, &dst, NULL)
     finally:
         meta_drop(w)
     return 0
@@ -101,7 +101,7 @@ cdef int join_casting(const Value *ins, int n, Value *out, int axis, bint stacke
             w.dims[k] = ins[i].meta.dims[k]
             w.dims[q + k] = out.meta.dims[r + j]
             k += 1
-        fill(&ins[i], out, w, at[i] * out.meta.dims[r + axis])
+        fill(NULL, &ins[i], out, w, at[i] * out.meta.dims[r + axis])
     return 0
 
 
@@ -195,7 +195,7 @@ cdef int dynamic_slice(PyObject *engine, int op, const Value *ins, int n, Value 
     src.data += offset
     try:
         meta_finish(src.meta)
-        return copy(NULL, Op.COPY, &src, 1, out, NULL)
+        return copy(engine, Op.COPY, &src, 1, out, NULL)
     finally:
         meta_drop(src.meta)
 
@@ -226,7 +226,7 @@ cdef int pad(PyObject *engine, int op, const Value *ins, int n, Value *out, cons
     if out.meta.size == 0:
         return 0
     if ins[0].meta.size == 0:
-        return cast(NULL, Op.CAST, &ins[1], 1, out, NULL)
+        return cast(engine, Op.CAST, &ins[1], 1, out, NULL)
     value.meta = meta_finish(meta_new(out.meta.dtype, 0))
     value.buf = NULL
     value.data = <char *> cell
@@ -299,4 +299,4 @@ cdef int embed_diag(PyObject *engine, int op, const Value *ins, int n, Value *ou
     cdef Meta *w = meta_new(out.meta.dtype, out.meta.rank - 1)
     cdef Py_ssize_t offset = diagonal(out.meta, params.v[0], params.v[1], params.v[2], w)
     clear(out)
-    return fill(&ins[0], out, w, offset)
+    return fill(engine, &ins[0], out, w, offset)
