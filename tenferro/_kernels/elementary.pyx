@@ -1,4 +1,6 @@
-"""Vectorised loops of the elementary functions of float32 and float64, in the best build that this processor runs.
+"""Vectorised loops of float32 and float64: elementary functions, and products that a zero absorbs.
+
+They are those of the best build that this processor runs.
 
 ``TENFERRO_CPU`` names another build: ``baseline``, ``avx2`` or ``avx512``. Within a process there is one, so a value does not
 depend on position, strides or chunks; between the builds with and without fused multiply-add the last bits differ.
@@ -21,6 +23,7 @@ VARIANTS = ("baseline", "avx2", "avx512")
 # in the order of variant.h
 NAMES = ("exp2", "expm1", "log", "log2", "log10", "log1p", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "asin", "acos",
          "atan", "cbrt", "exp", "sin", "cos", "tan")
+LOOPS = (*NAMES, "absorb_mul")
 
 
 def choose(str wanted, list available):
@@ -49,13 +52,13 @@ def install():
     cdef int variant, k, wide, dtype
     if chosen is None:
         return
-    if len(NAMES) != TF_VECTOR_FUNCTIONS:
+    if len(LOOPS) != TF_VECTOR_FUNCTIONS:
         raise SystemError("the vectorised functions and their names are out of step")
     variant = VARIANTS.index(chosen)
     for k in range(TF_VECTOR_FUNCTIONS):
         for wide in range(2):
             dtype = D_F64 if wide else D_F32
-            set_loop(Op[NAMES[k].upper()], dtype, tf_variant_loop(variant, k, wide), NULL, dtype)
+            set_loop(Op[LOOPS[k].upper()], dtype, tf_variant_loop(variant, k, wide), NULL, dtype)
 
 
 def loop_address(str variant, str name, bint wide):

@@ -9,7 +9,7 @@
 #include <string.h>
 
 typedef void (*tf_vector_loop)(char **, const ptrdiff_t *, const ptrdiff_t *, void *);
-enum { TF_VECTOR_FUNCTIONS = 20 };
+enum { TF_VECTOR_FUNCTIONS = 21 };
 enum { TF_BASELINE, TF_AVX2, TF_AVX512, TF_VARIANTS };
 
 /* An output is fresh memory or lies exactly over its operand. */

@@ -44,6 +44,34 @@ DEFINE_RUN(run_f, float, F(pass_f))
         F(run_f)(F(f##_pass_f), args, *n, st);                                                                      \
     }
 
+/* u * v, and exactly 0 where u is; a is 1 or 0 elements from one u to the next, b so for v. */
+#define ABSORB_PASS(A, B)                                                                                           \
+    TF_VECTORISE                                                                                                    \
+    for (ptrdiff_t i = 0; i < count; i++) y[i] = u[i * (A)] == 0 ? 0 : u[i * (A)] * v[i * (B)];
+
+#define DEFINE_ABSORB_MUL(NAME, T)                                                                                  \
+    static void F(NAME)(char **args, const ptrdiff_t *n, const ptrdiff_t *st, void *unused) {                       \
+        const ptrdiff_t count = *n, size = (ptrdiff_t)sizeof(T);                                                    \
+        const T *u = (const T *)args[0], *v = (const T *)args[1];                                                   \
+        T *y = (T *)args[2];                                                                                        \
+        (void)unused;                                                                                               \
+        if (st[2] == size && st[0] == size && st[1] == size) {                                                      \
+            ABSORB_PASS(1, 1)                                                                                       \
+        } else if (st[2] == size && st[0] == size && st[1] == 0) {                                                  \
+            ABSORB_PASS(1, 0)                                                                                       \
+        } else if (st[2] == size && st[0] == 0 && st[1] == size) {                                                  \
+            ABSORB_PASS(0, 1)                                                                                       \
+        } else {                                                                                                    \
+            for (ptrdiff_t i = 0; i < count; i++) {                                                                 \
+                const T a = *(const T *)(args[0] + i * st[0]), b = *(const T *)(args[1] + i * st[1]);               \
+                *(T *)(args[2] + i * st[2]) = a == 0 ? 0 : a * b;                                                   \
+            }                                                                                                       \
+        }                                                                                                           \
+    }
+
+DEFINE_ABSORB_MUL(absorb_mul_f, float)
+DEFINE_ABSORB_MUL(absorb_mul_d, double)
+
 /* Whether a number lies beyond a limit, which is given by its bits; NaN does. */
 #define DEFINE_ANY_BEYOND(NAME, T, WORD)                                                                            \
     static inline int F(NAME)(const T *x, ptrdiff_t n, WORD limit) {                                                \

@@ -15,7 +15,7 @@ PLAIN(DEFINE_LOOPS)
 LIMITED(DEFINE_LOOPS)
 
 #define BOTH(f) {F(f##_f), F(f##_d)},
-static const tf_vector_loop F(table)[TF_VECTOR_FUNCTIONS][2] = {PLAIN(BOTH) LIMITED(BOTH)};
+static const tf_vector_loop F(table)[TF_VECTOR_FUNCTIONS][2] = {PLAIN(BOTH) LIMITED(BOTH) BOTH(absorb_mul)};
 
 #undef BOTH
 #undef LIMITED
@@ -24,6 +24,8 @@ static const tf_vector_loop F(table)[TF_VECTOR_FUNCTIONS][2] = {PLAIN(BOTH) LIMI
 #undef DEFINE_CIRCULAR_PASS
 #undef DEFINE_EXP_PASS
 #undef DEFINE_ANY_BEYOND
+#undef DEFINE_ABSORB_MUL
+#undef ABSORB_PASS
 #undef DEFINE_LOOPS
 #undef DEFINE_PASSES
 #undef DEFINE_RUN
