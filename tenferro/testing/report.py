@@ -4,6 +4,9 @@ from dataclasses import asdict, dataclass, field
 
 PASSED, FAILED, PARTIAL, UNSUPPORTED = "passed", "failed", "partial", "unsupported"
 
+FEW = 20
+"""Below this number of rows, the text leaves out what an engine tells about other operations."""
+
 
 @dataclass(frozen=True)
 class Failure:
@@ -116,8 +119,9 @@ class Report:
                  f"{len(self.rows) - 1} operations, {checks} checks, {len(self.failures)} failures, {self.seconds:.1f} s"
                  f"{', thorough' if self.thorough else ''}"]
         named = {state: self.named(state) for state in (UNSUPPORTED, PARTIAL)}
-        for word in sorted({*self.told.values()}):
-            named[f"told {word}"] = [op for op, said in self.told.items() if said == word]
+        told = {row.operation: row.told for row in self.rows if row.told} if len(self.rows) < FEW else self.told
+        for word in sorted({*told.values()}):
+            named[f"told {word}"] = [op for op, said in told.items() if said == word]
         lines += [f"{what} ({len(names)}): {', '.join(names)}" for what, names in named.items() if names]
         for row in self.rows:
             if row.failures:
