@@ -29,7 +29,8 @@ def _plan(labels, x, y):
     m, s, n = (prod(size[k] for k in group) for group in (rows, summed, columns))
     front = tuple(size[k] for k in batch)
     found = (*batch, *rows, *columns, *(k for k in c if k not in a and k not in b))
-    left, right = (*front, m, s), (*front, s, n)
+    left = (*front, m, s) if batch or rows else (s,)
+    right = (*front, s, n) if batch or columns else (s,)
     orders = (_order(a, (*batch, *rows, *summed, *lone_a)), _order(b, (*batch, *summed, *columns, *lone_b)),
               _order(found, c))
     return orders[0], left, orders[1], right, tuple(size[k] for k in found), orders[2], s > 1

@@ -21,6 +21,11 @@ BINARY = {
     "logical_xor": "b logical_xor", "maximum": "if maximum", "minimum": "if minimum",
 }
 
+# library: operation: the kinds of dtypes for which its function does what the standard says, also for infinities and zeros
+LIMITED = {
+    "torch": {"rem": "", "floor_div": "", "fmod": "", "pow": "f", "log2": "f", "acos": "f", "rsqrt": "f"},
+}
+
 
 def _split(row):
     kinds, *names = row.split(" ")

@@ -7,7 +7,7 @@ import numpy as np
 from .._core.foreign import OPERATIONS, NamespaceKernels
 from ..errors import ValidationError
 from .contraction import Contraction
-from .elementwise import Elementwise
+from .elementwise import LIMITED, Elementwise
 from .methods import HOST, NATIVE, OWN, dtypes_of
 from .moves import Moves
 from .reductions import Reductions
@@ -91,13 +91,12 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
         if f is not getattr(NamespaceEngine, op):
             self._bind(op, getattr(self, op), ALL)
             return OWN
+        kinds = LIMITED.get(self._given.__name__.rpartition(".")[2], {}).get(op, f.kinds)
         found = self._found(f.names)
-        if found is not None and f.kinds:
-            self._bind(op, found, dtypes_of(f.kinds))
-            return NATIVE
-        if f.level != HOST:
-            self._bind(op, getattr(self, op), dtypes_of(f.kinds))
-        return f.level
+        if not kinds or (found is None and f.level == HOST):
+            return HOST
+        self._bind(op, found or getattr(self, op), dtypes_of(kinds))
+        return f.level if found is None else NATIVE
 
     def support(self):
         """Who computes each operation.
