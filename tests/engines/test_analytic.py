@@ -118,6 +118,8 @@ def test_special_values(name, dtype):
             x = np.array([complex(re, im) for re in SPECIAL for im in (0.0, -0.0, 0.5, -0.5)], dtype)
             if name == "log1p":     # NumPy's complex log1p loses small arguments
                 x = x[~((np.abs(x) < 0.1) & (x != 0))]
+            if name == "expm1":     # the array API standard's values, tested there, where NumPy has NaN or -0.0
+                x = x[(np.abs(x.real) < 80) & ~((x.real == 0) & np.signbit(x.real))]
         if name == "lgamma":        # SciPy differs from the C standard, and overflows early
             x = x[(x.real != -np.inf) & ~((np.abs(x) < 1e-308) & (x != 0))]
         expected = np.asarray(f(x))

@@ -136,6 +136,8 @@ def test_special_values(name):
     values = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 3.0, np.inf, -np.inf, np.nan, 1e308, 5e-324])
     x, y = values[:, None], values
     expected = oracle(BINARY[name][0], x, y)
+    if name == "floor_div":     # the array API standard's infinity where NumPy has NaN
+        expected = np.where(np.isinf(x) & np.isfinite(y), oracle(np.divide, x, y), expected)
     assert_same(FUNCTIONS[name](const(x), const(y)), expected)
     assert np.array_equal(np.signbit(FUNCTIONS[name](const(x), const(y)).numpy()), np.signbit(expected))
 
