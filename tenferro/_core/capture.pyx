@@ -46,9 +46,9 @@ cdef class SaveMemory(Guard):
 def save_memory(EagerRuntime self not None):
     """Guard inside which a trace keeps less memory, on this thread; its derivative takes longer.
 
-    Elementwise results of 32,768 elements or more that follow from a leaf, or from what the trace keeps anyway, by up to four
-    operations are computed again when the derivative needs them. (Sums, differences, products, squares and negatives directly on
-    leaves always are.) Values and derivatives are the same to the last bit.
+    Elementwise results of 32,768 elements or more that follow from a leaf, or from what the trace keeps anyway, by up to
+    four operations are computed again when the derivative needs them. (Sums, differences, products, squares and negatives
+    directly on leaves always are.) Values and derivatives are the same to the last bit.
     """
     return SaveMemory()
 

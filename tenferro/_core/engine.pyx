@@ -5,14 +5,26 @@ from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy
 
+from weakref import WeakKeyDictionary
+
 from ..errors import EngineError, UnsupportedError
-from .optable cimport op_name, op_number
+from .optable cimport Op, op_name, op_number
 
 
 cdef int missing(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     name = (<ExecutionEngine> engine).name
     raise UnsupportedError(f"the engine '{name}' has no kernel for {op_name(op)}; pass another engine",
                            op=op_name(op), engine=name)
+
+
+faults = WeakKeyDictionary()            # broken engine -> what broke it
+
+
+cdef int broken(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
+    name = (<ExecutionEngine> engine).name
+    cause = faults.get(<object> engine)
+    raise EngineError(f"{op_name(op)}: the engine '{name}' is broken since an earlier failure ({cause}); open a new one: tensors "
+                      "and the runtime are as they were", engine=name) from cause
 
 
 cdef kernel_t *kernel_table() except NULL:
@@ -87,6 +99,32 @@ cdef class ExecutionEngine:
         """
         cdef int k = op_number(op)
         self.register(k, <kernel_t> PyCapsule_GetPointer(kernel, "tenferro.kernel"), abi)
+
+    def mark_broken(self, error not None):
+        """Declare a failure fatal: every later operation on this engine raises `EngineError`, with the failure as its cause.
+
+        For engines whose device or connection is lost. Runtimes and tensors are not touched; pass another engine to go on.
+
+        Parameters
+        ----------
+        error : BaseException
+            The failure.
+        """
+        cdef kernel_t *table
+        cdef int i
+        faults[self] = error
+        if not self.private:
+            table = kernel_table()
+            self.kernels = table
+            self.private = True
+        for i in range(MAX_OPS):
+            self.kernels[i] = broken
+        self.kernels[<int> Op.FUSED] = missing
+
+    @property
+    def fault(self):
+        """What broke this engine; None while it works."""
+        return faults.get(self)
 
     def __repr__(self):
         return f"<{type(self).__name__} {self.name!r}>"

@@ -2,7 +2,7 @@
 
 from .eager cimport EagerTensor, check
 from .memory cimport *
-from .optable cimport Op, dtype_object, op_name
+from .optable cimport dtype_object, op_name
 from .program cimport Prepared, Program, Step, prepare
 from .reuse cimport program_of
 from .state cimport EagerRuntime, engine_for, install
@@ -13,36 +13,52 @@ from ..errors import ContextMismatchError, NonScalarGradError, ValidationError
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: a kernel, a view, or a group of operations in one pass."""
+    """One instruction: a kernel, a view, or a group of operations in one pass.
+
+    Attributes
+    ----------
+    kind : {"kernel", "view", "fused"}
+    operations : tuple of str
+    shape : tuple of int
+        Of the result.
+    dtype : str
+    read, written : int
+        Bytes.
+    """
 
     kind: str
-    """``"kernel"``, ``"view"`` or ``"fused"``."""
     operations: tuple
-    """Names of the operations."""
     shape: tuple
-    """Shape of the result."""
     dtype: str
     read: int
-    """Bytes that are read."""
     written: int
-    """Bytes that are written."""
 
 
 @dataclass(frozen=True)
 class Explanation:
-    """A derivative program: ``str(explanation)`` is a table of its instructions."""
+    """A derivative program: ``str(explanation)`` is a table of its instructions.
+
+    Attributes
+    ----------
+    nodes : int
+        Nodes of the trace that it belongs to.
+    instructions : tuple of Instruction
+    inputs, input_bytes : int
+        Values that it reads from the trace.
+    results : int
+    buffers : int
+        Values that it makes memory for, results included.
+    peak_bytes : int
+        Bytes that these hold at most at a time.
+    """
 
     nodes: int
-    """Nodes of the trace that it belongs to."""
     instructions: tuple
     inputs: int
-    """Values that it reads from the trace."""
     input_bytes: int
     results: int
     buffers: int
-    """Values that it makes memory for, results included."""
     peak_bytes: int
-    """Bytes that these hold at most at a time."""
 
     @property
     def fused_groups(self):
@@ -129,7 +145,6 @@ cdef object instruction(Prepared q, Step *s, dict metas):
 
 cdef tuple buffers(Prepared q, dict metas):
     """Number of values that get memory, and the most bytes that they hold at a time (a reused one counts once)."""
-    cdef Program p = q.program
     cdef Step *s
     cdef Py_ssize_t now = 0, most = 0
     cdef int i, k, count = 0
@@ -154,8 +169,8 @@ cdef tuple buffers(Prepared q, dict metas):
 def explain(EagerRuntime self, EagerTensor output not None):
     """What the program of a scalar's derivative holds: instructions, fused groups, bytes moved, buffers.
 
-    It is the program that `EagerTensor.backward` runs on the current engine when the structure returns, and at once where values are
-    large. Nothing is computed or kept for it.
+    It is the program that `EagerTensor.backward` runs on the current engine when the structure returns, and at once where
+    values are large. Nothing is computed or kept for it.
 
     Parameters
     ----------

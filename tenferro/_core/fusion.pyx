@@ -2,9 +2,9 @@
 
 The steps of a program are put in another order: those of equal shape that can be neighbours form a group, what does not depend
 on the group comes before it and what does comes after. Only values that somebody else reads leave the pass; all others live in
-a few blocks ("slots") that are reused when their value is dead. What a group does is told to the engine as the parameters of the
-operation FUSED: ``[steps, slots, results, then per step: operation, dtype, number of arguments, three argument registers, result
-register]``, where registers are numbered inputs first, then results, then slots.
+a few blocks ("slots") that are reused when their value is dead. What a group does is told to the engine as the parameters of
+the operation FUSED: ``[steps, slots, results, then per step: operation, dtype, number of arguments, three argument registers,
+result register]``, where registers are numbered inputs first, then results, then slots.
 """
 
 from libc.stdlib cimport calloc

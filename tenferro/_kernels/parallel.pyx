@@ -93,6 +93,9 @@ cdef int use_blas_threads() except -1:
         blas_known = True
         from . import blas
         add_blas(ctypes.CDLL(blas.blas_module().__file__))
+        if blas.library_name() == "mkl":
+            from . import mkl
+            add_blas(mkl.library())
     if tf_blas.due:
         tf_blas_usual(tf_blas.usual)
     return 0

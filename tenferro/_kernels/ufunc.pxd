@@ -24,7 +24,8 @@ cdef void strided_loop(Loop *loop, int n_ops, int rank, const Py_ssize_t *shape,
 # The same by blocks where that is of use, and by chunks on several threads; what `coalesce` left. `items` are item sizes.
 cdef void run_loop(int threads, Loop *loop, int n_ops, const int *items, int rank, const Py_ssize_t *shape, char **data,
                    Py_ssize_t (*strides)[64]) noexcept nogil
-cdef int longest(int rank, const Py_ssize_t *shape, Py_ssize_t enough) noexcept nogil   # first axis of enough elements, or longest
+# The first axis of enough elements, or the longest one.
+cdef int longest(int rank, const Py_ssize_t *shape, Py_ssize_t enough) noexcept nogil
 
 # Drops axes of length one, flips axes on which operand 0 runs backwards, sorts axes by descending stride of the last operand
 # and merges those that are contiguous in every operand. Returns the new rank.
