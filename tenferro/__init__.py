@@ -22,6 +22,7 @@ from ._core.derivative import Gradients
 from ._core.eager import EagerTensor
 from ._core.engine import ExecutionEngine
 from ._core.handles import constant, variable
+from ._core.memory import buffer_limit
 from ._core.state import (
     ContextId,
     EagerRuntime,
@@ -64,8 +65,8 @@ _LAZY = {"NamespaceEngine": "_foreign.engine", "checkpoint": "_checkpoint", "eng
 _SUBMODULES = ("hookspecs", "linalg", "optimize", "plugins", "random", "support", "testing")
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
-           "ExecutionEngine", "Gradients", "Tensor", "constant", "custom_op", "default_engine", "default_runtime", "errors",
-           "from_dlpack", "get_include", "no_grad", "session", "set_default_engine",
+           "ExecutionEngine", "Gradients", "Tensor", "buffer_limit", "constant", "custom_op", "default_engine",
+           "default_runtime", "errors", "from_dlpack", "get_include", "no_grad", "session", "set_default_engine",
            "variable", "__array_api_version__", "__array_namespace_info__", *_LAZY, *_SUBMODULES, *_creation, *_dtypes,
            *_PUBLIC]
 
