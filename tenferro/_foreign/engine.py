@@ -9,11 +9,10 @@ from ..errors import ValidationError
 from .contraction import Contraction
 from .elementwise import LIMITED, Elementwise
 from .methods import HOST, NATIVE, OWN, dtypes_of
-from .moves import Moves
+from .moves import WRITING, Moves
 from .reductions import Reductions
 
 ALL = dtypes_of("bifc")
-_PLAIN = {"float32": "f", "float64": "f", "complex64": "c", "complex128": "c", "bool": "b"}
 
 
 def _compatible(xp):
@@ -93,10 +92,19 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
             return OWN
         kinds = LIMITED.get(self._given.__name__.rpartition(".")[2], {}).get(op, f.kinds)
         found = self._found(f.names)
-        if not kinds or (found is None and f.level == HOST):
+        if not kinds or (found is None and f.level == HOST) or (op in WRITING and not self._assigns()):
             return HOST
         self._bind(op, found or getattr(self, op), dtypes_of(kinds))
         return f.level if found is None else NATIVE
+
+    def _assigns(self):
+        """Whether elements of arrays can be set."""
+        x = self.xp.zeros((2,))
+        try:
+            x[:1] = x[1:]
+        except Exception:               # libraries have exceptions of their own for it
+            return False
+        return True
 
     def support(self):
         """Who computes each operation.

@@ -21,6 +21,10 @@ def _window(index):
     return tuple(cut), tuple(turned)
 
 
+WRITING = ("unslice", "index_set", "dynamic_unslice", "pad", "embed_diag")
+"""The methods that write into parts of fresh arrays, which not every library allows."""
+
+
 class Moves:
     """Operations that compute nothing."""
 

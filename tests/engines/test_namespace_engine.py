@@ -140,6 +140,15 @@ def test_who_computes_what(engine):
     assert Own().support()["exp"] == "own"
 
 
+def test_arrays_that_cannot_be_written_to(engine, monkeypatch):
+    monkeypatch.setattr(tfr.NamespaceEngine, "_assigns", lambda self: False)
+    immutable = tfr.NamespaceEngine(engine.xp)
+    assert {op for op, who in immutable.support().items() if who != engine.support()[op]} == {
+        "unslice", "index_set", "dynamic_unslice", "pad", "embed_diag"}
+    with tfr.session(immutable):
+        assert_same(tfr.pad(const(np.ones(2)), (1, 0)), np.array([0.0, 1.0, 1.0]))
+
+
 def test_the_manifest_tells(monkeypatch):
     monkeypatch.setattr("tenferro.support.functions", lambda: {"some": {"exp": tfr.exp, "cumsum": tfr.cumsum}})
     rows = {row.operation: row for row in manifest([CPU, Own()])}
