@@ -23,8 +23,8 @@ faults = WeakKeyDictionary()            # broken engine -> what broke it
 cdef int broken(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     name = (<ExecutionEngine> engine).name
     cause = faults.get(<object> engine)
-    raise EngineError(f"{op_name(op)}: the engine '{name}' is broken since an earlier failure ({cause}); open a new one: tensors "
-                      "and the runtime are as they were", engine=name) from cause
+    raise EngineError(f"{op_name(op)}: the engine '{name}' is broken since an earlier failure ({cause}); open a new one: "
+                      "tensors and the runtime are as they were", engine=name) from cause
 
 
 cdef kernel_t *kernel_table() except NULL:

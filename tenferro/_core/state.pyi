@@ -34,6 +34,7 @@ class EagerRuntime:
     def default_engine(self) -> typing.Any: ...
     def detect_anomaly(self: EagerRuntime) -> typing.Any: ...
     def draw(self: EagerRuntime, tensor: tenferro._core.eager.EagerTensor, max_nodes=100) -> typing.Any: ...
+    def explain(self: EagerRuntime, output: tenferro._core.eager.EagerTensor) -> typing.Any: ...
     def extension(self, module_id: str) -> typing.Any: ...
     def grad(self: EagerRuntime, output, wrt, engine=None) -> typing.Any: ...
     def grad_optional(self: EagerRuntime, output, wrt, engine=None) -> typing.Any: ...
@@ -46,6 +47,7 @@ class EagerRuntime:
     @property
     def prepared_derivative_cache_limits(self) -> typing.Any: ...
     def profile(self: EagerRuntime, max_events=100000) -> typing.Any: ...
+    def save_memory(self: EagerRuntime) -> typing.Any: ...
     def session(self, /, engine=None) -> typing.Any: ...
     def variable_from(self, tensor) -> typing.Any: ...
     def vjp(self: EagerRuntime, output, wrt, cotangent, engine=None) -> typing.Any: ...
@@ -86,6 +88,12 @@ class EagerSession:
     atanh: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     atleast_1d: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     atleast_2d: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_and: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_invert: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_left_shift: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_or: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_right_shift: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    bitwise_xor: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     broadcast_arrays: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     broadcast_in_dim: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     broadcast_to: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -103,6 +111,7 @@ class EagerSession:
     def constant_from(self, tensor) -> typing.Any: ...
     def constant_from_host(self: EagerSession, array) -> typing.Any: ...
     convert: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    copysign: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cos: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cosh: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     count_nonzero: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -111,6 +120,7 @@ class EagerSession:
     cumsum: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cumulative_prod: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cumulative_sum: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    dct: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     det: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     diagonal: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     diff: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -119,6 +129,7 @@ class EagerSession:
     divide: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     dot: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     dot_general: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    dst: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     dynamic_slice: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     eig: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     eigh: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
@@ -162,6 +173,8 @@ class EagerSession:
     householder_product: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     hstack: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     hypot: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    idct: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    idst: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     ifft: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     ifft2: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     ifftn: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -176,6 +189,7 @@ class EagerSession:
     irfft2: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     irfftn: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isfinite: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    isin: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isinf: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isnan: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     kron: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -215,6 +229,7 @@ class EagerSession:
     multiply: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     neg: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     negative: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    nextafter: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     nonzero: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     norm: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     not_equal: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -224,6 +239,7 @@ class EagerSession:
     pinv: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     polar: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
     polygamma: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    positive: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     pow: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     power: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     prod: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -262,6 +278,7 @@ class EagerSession:
     searchsorted: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     sigmoid: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     sign: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    signbit: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     silu: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     sin: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     sinh: typing.ClassVar[tenferro._core.session_ops.SessionOperation]

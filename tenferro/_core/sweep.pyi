@@ -5,3 +5,6 @@ import typing
 @typing.final
 class Sweep:
     def __new__(cls, *args: typing.Any, **kwargs: typing.Any) -> typing.Self: ...
+
+class NotSymbolic(Exception):
+    ...

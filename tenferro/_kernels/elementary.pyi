@@ -4,6 +4,7 @@ import typing
 
 VARIANTS: tuple
 NAMES: tuple
+LOOPS: tuple
 def choose(wanted: str, available: list) -> typing.Any: ...
 def info() -> typing.Any: ...
 available: list
