@@ -14,7 +14,7 @@ from tenferro._core import memory
 from tenferro._core.foreign import OPERATIONS
 from tenferro.errors import AxisError, EngineError, OutOfMemoryError, ValidationError
 from tenferro.support import functions, manifest
-from tenferro.testing import check_grads
+from tenferro.testing import check_engine, check_grads
 from tenferro.testing.drift import drift
 from tenferro.testing.samples import samples
 from tenferro_cpu import CpuEngine
@@ -306,6 +306,12 @@ def test_engines_keep_to_the_operations(engine):
             return x
 
     assert len(drift(Drifting(), base=tfr.NamespaceEngine)) == 1
+
+
+@pytest.mark.parametrize("operations", [["exp", "matmul", "logsumexp"], pytest.param(None, marks=pytest.mark.sweep)],
+                         ids=["some", "all"])
+def test_conforms(engine, operations):
+    check_engine(engine, operations=operations, raise_on_failure=True)
 
 
 def test_every_operation_is_a_documented_method():
