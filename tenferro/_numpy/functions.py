@@ -2,6 +2,7 @@
 
 import inspect
 from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -30,7 +31,7 @@ FFT = """fft fft2 fftn fftshift hfft ifft ifft2 ifftn ifftshift ihfft irfft irff
 IGNORED = {"subok", "kind", "casting", "stable", "optimize", "sorted"}
 """Arguments that choose how something is computed, or what never arises here."""
 
-SIGNATURES = {
+SIGNATURES: dict[str, Any] = {
     "concat": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": None,
     "concatenate": lambda arrays, /, axis=0, out=None, *, dtype=None, casting="same_kind": None,
     "dot": lambda a, b, out=None: None,

@@ -107,7 +107,7 @@ cdef int asked_for(str op, void *answer, int kind, double least) except -1:
     return workspace(op, max(n, least))
 
 
-def queried(str op not None, answer not None, double least=1):
+def queried(str op not None, answer not None, double least=1.0):
     """`asked_for` of a NumPy number."""
     a = np.atleast_1d(answer)
     return asked_for(op, cnp.PyArray_DATA(a), kind_of(a), least)

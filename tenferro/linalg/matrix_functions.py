@@ -106,9 +106,9 @@ def refused(what):
     return rule_of("vjp"), rule_of("jvp")
 
 
-undifferentiated = tfr.custom_op(lambda values: values, *refused(
-    "f refers to a tensor that is differentiated, which is not supported; let the matrix depend on it, or write the "
-    "function with eigh"), name="funm_hermitian")
+_vjp, _jvp = refused("f refers to a tensor that is differentiated, which is not supported; let the matrix depend on it, or "
+                     "write the function with eigh")
+undifferentiated = tfr.custom_op(lambda values: values, vjp=_vjp, jvp=_jvp, name="funm_hermitian")
 
 RULES = {
     "funm": (funm_vjp, funm_jvp),
