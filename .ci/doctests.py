@@ -6,6 +6,7 @@ import pkgutil
 import sys
 
 PACKAGES = ("tenferro", "tenferro_cpu")
+ADAPTERS = "tenferro.bench.peers."       # each needs its library
 
 
 def names() -> list[str]:
@@ -14,7 +15,7 @@ def names() -> list[str]:
     for package in PACKAGES:
         path = importlib.import_module(package).__path__
         found += [item.name for item in pkgutil.walk_packages(path, f"{package}.")]
-    return sorted(name for name in found if not name.endswith("__main__"))
+    return sorted(name for name in found if not name.endswith("__main__") and not name.startswith(ADAPTERS))
 
 
 def main() -> int:
