@@ -6,7 +6,7 @@ import pkgutil
 import sys
 
 PACKAGES = ("tenferro", "tenferro_cpu")
-ADAPTERS = "tenferro.bench.peers."       # each needs its library
+ADAPTERS = ("tenferro.bench.peers.", "tenferro.quimb")       # each needs its library
 
 
 def names() -> list[str]:

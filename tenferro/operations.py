@@ -19,7 +19,7 @@ from ._ops import (
     views,
 )
 from ._standard import elementwise as standard
-from ._standard import scans
+from ._standard import everyday, scans
 from ._standard.dtypes import astype
 
 _FUNCTIONS = elementwise.FUNCTIONS
@@ -82,7 +82,7 @@ OTHERS = {name: _find(name) for name in (
     "ravel swapaxes moveaxis flip diagonal permute_dims matrix_transpose broadcast_arrays atleast_1d atleast_2d hstack vstack "
     "fliplr flipud unstack array_split dot inner einsum_path unique_all unique_counts unique_inverse "
     "unique_values").split()}
-OTHERS.update({name: getattr(module, name) for module in (standard, scans) for name in module.__all__})
+OTHERS.update({name: getattr(module, name) for module in (standard, everyday, scans) for name in module.__all__})
 OTHERS["astype"] = astype
 """Composites that are no operations of their own."""
 
