@@ -1,0 +1,124 @@
+"""quimb's programs: values against NumPy, gradients of its optimiser against central differences of the NumPy value."""
+
+import functools
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
+
+qtn = pytest.importorskip("quimb.tensor", exc_type=ImportError)
+
+import autoray  # noqa: E402
+import tensor_programs as programs  # noqa: E402
+
+import tenferro as tfr  # noqa: E402
+import tenferro.quimb  # noqa: E402
+
+DTYPES = ("float64", "complex128")
+
+
+def optimizer(network, loss, **options):
+    return qtn.TNOptimizer(network, loss, autodiff_backend="tenferro", progbar=False, **options)
+
+
+def numpy_loss(opt, loss, x):
+    """The loss of the network with parameters x, computed by NumPy alone."""
+    opt.vectorizer.vector[:] = x
+    network = opt.get_tn_opt()
+    assert all(type(p) is np.ndarray for p in network.arrays)
+    return float(loss(network))
+
+
+def check(network, loss, **options):
+    opt = optimizer(network, loss, **options)
+    x = opt.vectorizer.vector.copy()
+    value, gradient = opt.vectorized_value_and_grad(x)
+    gradient = gradient.copy()
+    of_numpy = numpy_loss(opt, loss, x)
+    assert value == pytest.approx(of_numpy, rel=1e-10)
+    assert opt.vectorized_value(x) == pytest.approx(of_numpy, rel=1e-10)
+    assert np.linalg.norm(gradient) > 1e-3 * abs(value)
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        d = rng.normal(size=x.size)
+        d /= np.linalg.norm(d)
+        h = 1e-4
+        f = functools.partial(numpy_loss, opt, loss)
+        slope = (8 * (f(x + h * d) - f(x - h * d)) - f(x + 2 * h * d) + f(x - 2 * h * d)) / (12 * h)
+        assert gradient @ d == pytest.approx(slope, abs=1e-6 * np.linalg.norm(gradient))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", programs.PROGRAMS)
+def test_programs(name, dtype):
+    check(*programs.PROGRAMS[name](dtype))
+
+
+def reflected(x, tau):
+    """The first columns of a product of reflections, which autoray's NumPy does not have."""
+    q = np.eye(len(x), dtype=x.dtype)
+    for k in range(len(tau)):
+        v = np.concatenate([np.zeros(k), [1.0], x[k + 1:, k]])
+        q = q @ (np.eye(len(x)) - tau[k] * np.outer(v, v.conj()))
+    return q[:, :len(tau)]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("method", programs.METHODS)
+def test_isometries(method, dtype):
+    autoray.register_function("numpy", "linalg.householder_product", reflected)
+    check(*programs.isometry(method, dtype))
+
+
+def test_circuits():
+    check(*programs.circuit("complex128"), tags=["U3", "RZZ"])
+
+
+def test_products_with_the_hessian():
+    network, loss = programs.circuit("complex128")
+    opt = optimizer(network, loss, tags=["U3", "RZZ"])
+    x = opt.vectorizer.vector.copy()
+    p = np.linspace(-1, 1, x.size)
+    product = opt.vectorized_hessp(x, p).copy()
+    h = 1e-4
+    ahead, back = (opt.vectorized_value_and_grad(x + s * h * p)[1].copy() for s in (1, -1))
+    np.testing.assert_allclose(product, (ahead - back) / (2 * h), atol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["L-BFGS-B", "adam"])
+def test_optimisation_lowers_the_energy(method):
+    network, loss = programs.matrix_product_energy("float64")
+    opt = optimizer(network, loss, optimizer=method)
+    found = opt.optimize(60)
+    assert all(type(p) is np.ndarray for p in found.arrays)
+    assert loss(found) < loss(network) - 0.5
+
+
+def test_several_losses_and_constant_tensors():
+    network, _ = programs.matrix_product_energy("float64")
+    goal = qtn.MPS_rand_state(6, 3, seed=5)
+    losses = [lambda psi, goal: -(psi.H @ goal) ** 2, lambda psi, goal: psi.H @ psi]
+    opt = optimizer(network, losses, loss_constants={"goal": goal}, constant_tags=["I0"])
+    value, gradient = opt.vectorized_value_and_grad(opt.vectorizer.vector.copy())
+    assert value == pytest.approx(-(network.H @ goal) ** 2 + network.H @ network)
+    assert gradient.size == sum(t.size for t in network if "I0" not in t.tags)
+
+
+def test_networks_of_tracked_tensors():
+    psi = qtn.MPS_rand_state(5, 3, seed=5)
+    by_numpy = psi.copy()
+    psi.apply_to_arrays(tfr.variable)
+    norm = psi.H @ psi
+    assert norm.item() == pytest.approx(by_numpy.H @ by_numpy)
+    leaf = psi[2].data
+    gradient = tfr.default_runtime().grad(norm, leaf)
+    assert gradient.shape == leaf.shape
+    assert (gradient * leaf).sum().item() == pytest.approx(2 * norm.item())
+
+
+def test_the_handler_is_registered_once():
+    from quimb.tensor.optimize import _BACKEND_HANDLERS
+
+    tenferro.quimb.register()
+    assert _BACKEND_HANDLERS["tenferro"] is tenferro.quimb.TenferroHandler
