@@ -1,6 +1,8 @@
 """quimb's programs: values against NumPy, gradients of its optimiser against central differences of the NumPy value."""
 
 import functools
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -115,6 +117,20 @@ def test_networks_of_tracked_tensors():
     gradient = tfr.default_runtime().grad(norm, leaf)
     assert gradient.shape == leaf.shape
     assert (gradient * leaf).sum().item() == pytest.approx(2 * norm.item())
+
+
+def test_trees_of_plain_arrays():
+    start = {"a": np.ones((2, 3)), "b": [np.arange(3.0)]}
+    opt = optimizer(start, lambda tree: (tree["a"] @ tree["b"][0]).sum())
+    value, gradient = opt.vectorized_value_and_grad(opt.vectorizer.vector.copy())
+    assert value == 6.0
+    np.testing.assert_array_equal(gradient, [0, 1, 2, 0, 1, 2, 2, 2, 2])
+
+
+def test_the_example_of_the_documentation():
+    page = Path(__file__).parents[2] / "docs" / "tensor_networks.md"
+    (block,) = re.findall(r"^```py\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL)
+    exec(compile(block, str(page), "exec"), {})
 
 
 def test_the_handler_is_registered_once():
