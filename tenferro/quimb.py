@@ -14,6 +14,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
+from . import linalg  # noqa: F401  (loaded now and not in the first contraction)
 from ._core.eager import EagerTensor
 from .transforms import hvp, value_and_grad
 

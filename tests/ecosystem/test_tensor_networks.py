@@ -1,5 +1,8 @@
 """autoray, opt_einsum and cotengra on tensors: values against NumPy, gradients against central differences."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -160,3 +163,18 @@ def test_contraction_functions_of_cotengra():
     check(lambda x, y: ctg.einsum("ij,jk,ki->", x, y, x), A, B)
     found = ctg.array_contract([tfr.constant(A), tfr.constant(C)], [("i", "j"), ("j", "k")], ("k", "i"))
     np.testing.assert_allclose(found.numpy(), (A @ C).T, rtol=1e-12)
+
+
+def run(code):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+
+def test_quimb_is_optional():
+    found = run("import sys; sys.modules['quimb'] = None; import autoray, numpy, tenferro.quimb as q, tenferro as tfr\n"
+                "assert autoray.do('linalg.svd', tfr.constant(numpy.ones((3, 2))))[0].shape == (3, 2)")
+    assert found.returncode == 0, found.stderr
+
+
+def test_the_error_without_autoray():
+    found = run("import sys; sys.modules['autoray'] = None; import tenferro; import tenferro.quimb")
+    assert "ImportError: tenferro.quimb needs autoray; install tenferro[quimb]" in found.stderr
