@@ -1,6 +1,7 @@
 """quimb's programs: values against NumPy, gradients of its optimiser against central differences of the NumPy value."""
 
 import functools
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
+os.environ.setdefault("NUMBA_DISABLE_JIT", "1")     # quimb would compile its NumPy functions for a minute
 qtn = pytest.importorskip("quimb.tensor", exc_type=ImportError)
 
 import autoray  # noqa: E402
