@@ -3,6 +3,7 @@
 import functools
 import os
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,8 @@ import pytest
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 
-os.environ.setdefault("NUMBA_DISABLE_JIT", "1")     # quimb would compile its NumPy functions for a minute
+if "numba" not in sys.modules:
+    os.environ.setdefault("NUMBA_DISABLE_JIT", "1")     # quimb would compile its NumPy functions for a minute
 qtn = pytest.importorskip("quimb.tensor", exc_type=ImportError)
 
 import autoray  # noqa: E402
