@@ -1,5 +1,1 @@
-"""An engine for tenferro that adds float64 numbers with compensation."""
-
-from .engine import CompensatedEngine
-
-__all__ = ["CompensatedEngine"]
+"""An engine for tenferro that adds float64 numbers with compensation; `tenferro_compensated.engine` has its class."""
