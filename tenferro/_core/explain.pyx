@@ -7,7 +7,6 @@ from .program cimport Prepared, Program, Step, prepare
 from .reuse cimport program_of
 from .state cimport EagerRuntime, engine_for, install
 
-from .._explanation import Explanation, Instruction
 from ..errors import ContextMismatchError, NonScalarGradError, ValidationError
 
 
@@ -48,6 +47,7 @@ cdef list results_of(Prepared q, Step *s):
 
 
 cdef object instruction(Prepared q, Step *s, dict metas):
+    from .._explanation import Instruction
     cdef Meta *m = s.meta
     cdef Py_ssize_t read = 0, written = 0
     if not s.view:
@@ -108,6 +108,7 @@ def explain(EagerRuntime self, EagerTensor output not None):
         An untracked tensor, or a structure for which no program is kept: one with custom operations, linear algebra or Fourier
         transforms, hooks, or more than 100,000 nodes.
     """
+    from .._explanation import Explanation
     cdef Program p
     cdef Prepared q
     check(output)

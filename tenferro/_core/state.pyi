@@ -65,6 +65,7 @@ class EagerSession:
     acosh: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     add: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     all: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    allclose: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     amax: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     amin: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     angle: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -111,6 +112,7 @@ class EagerSession:
     def constant_from(self, tensor) -> typing.Any: ...
     def constant_from_host(self: EagerSession, array) -> typing.Any: ...
     convert: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    copy: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     copysign: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cos: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     cosh: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -122,6 +124,7 @@ class EagerSession:
     cumulative_sum: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     dct: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     det: typing.ClassVar[tenferro._core.session_ops.LazySessionOperation]
+    diag: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     diagonal: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     diff: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     digamma: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
@@ -188,6 +191,7 @@ class EagerSession:
     irfft: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     irfft2: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     irfftn: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
+    isclose: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isfinite: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isin: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
     isinf: typing.ClassVar[tenferro._core.session_ops.SessionOperation]
