@@ -93,6 +93,7 @@ cdef Program find(DerivativeCache cache, unsigned long long key, Node ***nodes, 
             cache.touch(e)
             return p
         block_free(nodes[0], max(1, p.n_nodes) * sizeof(Node *))
+        nodes[0] = NULL
     return None
 
 
@@ -231,16 +232,16 @@ cdef Program follow(DerivativeCache cache, unsigned long long key, int kind, Eag
     return p
 
 
-cdef Node **places(Program p, list outputs, list targets, list seeds) except NULL:
-    """The nodes of the trace that a program was just made of (to be freed)."""
+cdef Node **places(Program p, list outputs, list targets, list seeds) except? NULL:
+    """The nodes of the trace that a program was just made of (to be freed); NULL if it does not recognise them."""
     cdef Node **nodes = <Node **> block_alloc(max(1, p.n_nodes) * sizeof(Node *))
     cdef Sweep s = start(None, False)
     if nodes == NULL:
         raise MemoryError
-    if s.id == 0 or not p.fits(nodes, s.id, outputs, targets, seeds):
-        block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
-        raise SystemError("a derivative program does not fit the trace that it was made of; please report this")
-    return nodes
+    if s.id and p.fits(nodes, s.id, outputs, targets, seeds):
+        return nodes
+    block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
+    return NULL
 
 
 cdef bint keep(DerivativeCache cache, unsigned long long key, EagerRuntime rt, Program p) except -1:
@@ -278,9 +279,10 @@ cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list see
             p = follow(cache, key, kind, rt, outputs, targets, seeds)
         elif seen:
             return capture(cache, key, kind, rt, outputs, targets, seeds)
-        if p is None:
+        if p is not None:
+            nodes = places(p, outputs, targets, seeds)
+        if nodes == NULL:
             return direct(start(rt, traced), kind, outputs, targets, seeds)
-        nodes = places(p, outputs, targets, seeds)
     try:
         if traced and p.expanded:
             return direct(start(rt, True), kind, outputs, targets, seeds)
@@ -323,7 +325,7 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
             p = follow(cache, key, BACKWARD, rt, outputs, [], [seed])
             if p is not None:
                 nodes = places(p, outputs, [], [seed])
-    if p is not None:
+    if nodes != NULL:
         try:
             found = prepared_for(rt, p).run(nodes, rt, [seed])
             leaves = [<size_t> nodes[<int> place] for place in p.leaves]

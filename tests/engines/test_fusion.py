@@ -254,3 +254,18 @@ def test_save_memory_is_a_guard():
         pass
     with pytest.raises(errors.RuntimeStateError):
         guard.__enter__()
+
+
+@pytest.mark.parametrize("n", [3, 300])
+def test_cotangents_of_another_order_have_a_program_of_their_own(n):
+    rng = np.random.default_rng(11)
+    rt = tfr.default_runtime()
+    rt.clear_caches()
+    a = rng.standard_normal((n, n))
+    g = rng.standard_normal((n, n))
+    x = tfr.variable(a)
+    y = tfr.sin(x) * x
+    want = g * (np.cos(a) * a + np.sin(a))
+    for order in "CCCFFFCF":
+        got = rt.vjp(y, x, tfr.constant(np.asarray(g, order=order)))
+        np.testing.assert_allclose(got.detach().numpy(), want, rtol=1e-13, atol=1e-14)
