@@ -70,8 +70,12 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype):
     return t
 
 
+cdef enum:
+    NOT_LOOKED_UP = -2              # OpDef.compute before the first use of an operation
+
+
 cdef bint unchanged(int op, int dtype) noexcept:
-    """Whether operands of a dtype are computed in it and give it; looks the loops up at first use."""
+    """Whether operands of a dtype are computed in it and give it; looks the loops up."""
     try:
         return resolve(op, dtype) == dtype and ops[op].result[dtype] == dtype
     except Exception:
@@ -88,8 +92,9 @@ cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
         give_node(x)
     if m == NULL or p != NULL or not m.flags & DENSE:
         return apply1_general(op, x, p)
-    if (d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype) and not unchanged(op, m.dtype):
-        return apply1_general(op, x, p)
+    if d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype:
+        if d.compute[m.dtype] != NOT_LOOKED_UP or not unchanged(op, m.dtype):
+            return apply1_general(op, x, p)
     t = fresh(x.rt, meta_ref(m))
     execute(op, x.rt, &x.v, 1, &t.v, NULL)
     if x.node != NULL and d.recorded and recording():
@@ -132,8 +137,9 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
             m = y.v.meta
         elif not (m.flags & DENSE and same_layout(m, y.v.meta)):
             return run2_general(op, x, y)
-    if (d.compute[dtype] != dtype or d.result[dtype] != dtype) and not unchanged(op, dtype):
-        return run2_general(op, x, y)
+    if d.compute[dtype] != dtype or d.result[dtype] != dtype:
+        if d.compute[dtype] != NOT_LOOKED_UP or not unchanged(op, dtype):
+            return run2_general(op, x, y)
     t = fresh(y.rt if x.rt is None else x.rt, meta_ref(m))
     args[0] = x.v
     args[1] = y.v
