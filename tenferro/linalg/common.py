@@ -11,15 +11,21 @@ MODULE_ID = "tenferro.linalg.v1"
 MODULE: list = []               # the one instance, put there by the module itself
 
 
-def call(name, *tensors, **params):
-    """Run an operation of the module in the runtime of its tensors, where it is installed if none of its id is."""
-    rt = next(x.runtime for x in tensors if isinstance(x, EagerTensor))
+def operations(rt):
+    """The module's operations in a runtime, where it is installed if none of its id is."""
     try:
-        operations = rt.extension(MODULE_ID)
+        return rt.extension(MODULE_ID)
     except ValidationError:
         rt.install_extension_module(MODULE[0])
-        operations = rt.extension(MODULE_ID)
-    return getattr(operations, name)(*tensors, **params)
+        return rt.extension(MODULE_ID)
+
+
+def call(name, *tensors, **params):
+    """Run an operation of the module in the runtime of its tensors."""
+    x = tensors[0]
+    if not isinstance(x, EagerTensor):
+        x = next(x for x in tensors if isinstance(x, EagerTensor))
+    return operations(x.runtime).__getattr__(name)(*tensors, **params)
 
 
 def matrix(x, op, argument="a", least=2, square=False, like=None):
@@ -91,17 +97,19 @@ def value(x):
 
 def scale_of(s):
     """Largest absolute value along the last axis as a constant, 1 where all are zero."""
-    m = np.abs(value(s)).max(-1, keepdims=True, initial=0)
-    return np.where(m == 0, m.dtype.type(1), m)
+    if s.shape[-1] == 0:
+        return tfr.ones((*s.shape[:-1], 1), value(s).real.dtype)
+    m = tfr.max(tfr.abs(s.detach()), axis=-1, keepdims=True)
+    return tfr.where(m == 0, 1, m)
 
 
 def reciprocal(d, scale, tol):
     """1/d; where |d| is below `tol` relative to a scale, the constant conj(d)/(|d|**2 + tol), at most about 1."""
-    r = value(d) / scale
-    small = np.abs(r) <= tol
-    if not small.any():
+    if not tfr.any(tfr.abs(d.detach()) / scale <= tol):
         return 1 / d
-    broad = np.where(small, r.conj() / (np.abs(r) ** 2 + tol) / scale, 0).astype(d.dtype)
+    r = value(d) / value(scale)
+    small = np.abs(r) <= tol
+    broad = np.where(small, r.conj() / (np.abs(r) ** 2 + tol) / value(scale), 0).astype(d.dtype)
     return tfr.where(small, broad, 1 / tfr.where(small, 1, d))
 
 

@@ -15,10 +15,10 @@ def right_divide(x, r):
 
 def regular(r):
     """R with the largest diagonal element instead of those that are zero to rounding: results are finite."""
-    d = value(diag(r))
-    scale = scale_of(diag(r))
-    small = np.abs(d) <= 10 * r.shape[-1] * eps(r) * scale
-    return r + diag_matrix(tfr.asarray(np.where(small, scale, 0).astype(r.dtype))) if small.any() else r
+    d = diag(r.detach())
+    scale = scale_of(d)
+    small = tfr.abs(d) <= 10 * r.shape[-1] * eps(r) * scale
+    return r + diag_matrix(tfr.cast(tfr.where(small, scale, 0), r.dtype)) if tfr.any(small) else r
 
 
 def qr_vjp(g, out, a):

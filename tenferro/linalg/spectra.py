@@ -3,6 +3,8 @@
 Gaps that are within rounding of zero, relative to the largest value, are broadened.
 """
 
+from functools import lru_cache
+
 import numpy as np
 
 import tenferro as tfr
@@ -19,7 +21,16 @@ def tolerance(a):
 
 def gaps(w, a):
     """1/(w[j] - w[i]), zero on the diagonal."""
-    return reciprocal(cols(w) - rows(w), scale_of(w)[..., None], tolerance(a))
+    on, off = diagonal_masks(w.shape[-1], w.dtype)
+    scale = rows(scale_of(w))
+    return reciprocal(cols(w) - rows(w) + scale * on, scale, tolerance(a)) * off
+
+
+@lru_cache(64)
+def diagonal_masks(n, dtype):
+    """Ones on the diagonal of a matrix, and ones everywhere else."""
+    on = np.eye(n, dtype=np.empty(0, dtype).real.dtype)
+    return on, 1 - on
 
 
 def eigh_vjp(g, out, a, op="eigh"):
@@ -52,7 +63,7 @@ def inverse(s, a):
 
 
 def sums(s, a):
-    return reciprocal(cols(s) + rows(s), scale_of(s)[..., None], tolerance(a))
+    return reciprocal(cols(s) + rows(s), rows(scale_of(s)), tolerance(a))
 
 
 def outside(x, u):
