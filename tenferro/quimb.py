@@ -14,8 +14,8 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from . import linalg  # noqa: F401  (loaded now and not in the first contraction)
 from ._core.eager import EagerTensor
+from .linalg.common import operations
 from .transforms import hvp, value_and_grad
 
 try:
@@ -31,6 +31,16 @@ LOCATIONS = {
 }
 """Function of autoray -> module that has it."""
 
+FUNCTIONS = (
+    "abs allclose arange arccos arcsin arctan argmax argmin argsort array astype clip complex concatenate conj copy cos "
+    "count_nonzero cumprod cumsum diag diagonal einsum empty_like equal exp expand_dims eye finfo flip imag indices isfinite "
+    "kron log log10 log2 matmul max min multiply ones outer pad prod ravel random.normal random.uniform real reshape round "
+    "sign sin size sqrt squeeze stack stop_gradient sum swapaxes take take_along_axis tan tanh tensordot trace transpose "
+    "tril where zeros zeros_like linalg.cholesky linalg.eig linalg.eigh linalg.expm linalg.householder_product linalg.inv "
+    "linalg.lstsq linalg.lu linalg.norm linalg.pinv linalg.qr linalg.rsvd linalg.solve linalg.svd scipy.linalg.expm "
+    "scipy.linalg.lu scipy.linalg.solve_triangular to_numpy").split()
+"""What quimb, cotengra and autoray look up; found when the module is imported, so that the first call costs no more."""
+
 
 def reduced(svd):
     """The singular value decomposition that tensor networks mean: without the vectors of an empty space."""
@@ -40,6 +50,12 @@ def reduced(svd):
 def on_host(x):
     """Values of a tensor as a NumPy array; other things through `numpy.asarray`."""
     return x.detach().numpy() if isinstance(x, EagerTensor) else np.asarray(x)
+
+
+def open_engine():
+    """Open the ambient runtime's engine and install the linear algebra now, and not in the first evaluation."""
+    _, one = value_and_grad(lambda x: x * x * 0.5)(1.0)
+    operations(one.runtime)
 
 
 class TenferroHandler:
@@ -62,6 +78,7 @@ class TenferroHandler:
 
     def setup_fn(self, fn):
         """Set the function to evaluate and differentiate; nothing is compiled."""
+        open_engine()
         self._fn = fn
         self._value_and_grad = value_and_grad(fn)
         self._hvp = hvp(fn)
@@ -92,6 +109,8 @@ def register():
         autoray.register_function("tenferro", name, module=module)
     autoray.register_function("tenferro", "linalg.svd", wrapper=reduced)
     autoray.register_function("tenferro", "to_numpy", on_host)
+    for name in FUNCTIONS:
+        autoray.get_lib_fn("tenferro", name)
     if find_spec("quimb") is not None:
         from quimb.tensor import optimize
 

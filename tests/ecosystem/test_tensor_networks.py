@@ -49,9 +49,8 @@ def numbers(x):
     return [np.asarray(a) for a in (x if isinstance(x, tuple) else (x,))]
 
 
-@pytest.mark.parametrize("name", SAME)
-def test_functions_of_autoray(name):
-    args = SAME[name]
+def compare(name, args):
+    """The function on tensors beside the same on arrays."""
     found = autoray.do(name, *map(converted, args), like="tenferro")
     wanted = autoray.do(name if name != "linalg.expm" else "scipy.linalg.expm", *args, like="numpy")
     if name not in ("allclose", "size"):
@@ -62,40 +61,137 @@ def test_functions_of_autoray(name):
         np.testing.assert_allclose(f, w, rtol=1e-12, atol=1e-14)
 
 
-def test_factorisations_of_autoray():
-    x = tfr.constant(C[:, :3])
-    do = autoray.do
-    u, s, vh = do("linalg.svd", x)
-    assert (u.shape, s.shape, vh.shape) == ((4, 3), (3,), (3, 3))
-    np.testing.assert_allclose(((u * s) @ vh).numpy(), C[:, :3], rtol=1e-12)
-    q, r = do("linalg.qr", x)
-    np.testing.assert_allclose((q @ r).numpy(), C[:, :3], rtol=1e-12)
-    w, v = do("linalg.eigh", tfr.constant(S))
-    np.testing.assert_allclose(S @ v.numpy(), v.numpy() * w.numpy(), rtol=1e-12, atol=1e-13)
-    w, v = do("linalg.eig", tfr.constant(A))
-    np.testing.assert_allclose(A @ v.numpy(), v.numpy() * w.numpy(), rtol=1e-12, atol=1e-13)
-    u, s, vh = do("linalg.rsvd", tfr.constant(C), 4)
-    np.testing.assert_allclose(((u * s) @ vh).numpy(), C, rtol=1e-12)
-    found = do("linalg.lstsq", tfr.constant(A), tfr.constant(V))[0]
-    np.testing.assert_allclose(A @ found.numpy(), V, rtol=1e-11, atol=1e-13)
+@pytest.mark.parametrize("name", SAME)
+def test_functions_of_autoray(name):
+    compare(name, SAME[name])
+
+
+OF_COMPLEX = ("abs allclose arccos arcsin arctan astype complex conj copy cos count_nonzero cumprod cumsum diag diagonal equal "
+              "exp flip imag isfinite isnan kron log log10 log2 matmul multiply outer prod ravel real round sign sin sqrt "
+              "squeeze stack sum tan tanh tensordot trace transpose tril where zeros_like "
+              "linalg.inv linalg.norm linalg.pinv").split()
+"""Functions that take complex arguments as well."""
+
+
+@pytest.mark.parametrize("name", OF_COMPLEX)
+def test_functions_of_complex_arguments(name):
+    def turned(x):
+        return x * (0.8 + 0.6j) if isinstance(x, np.ndarray) and x.dtype.kind == "f" else x
+    args = [[turned(y) for y in x] if isinstance(x, list) else turned(x) for x in SAME[name]]
+    if name == "astype":
+        args[1] = "complex64"
+    if name == "complex":
+        args = SAME[name]
+    compare(name, args)
+
+
+def close(found, wanted):
+    np.testing.assert_allclose(found.numpy(), wanted, rtol=1e-11, atol=1e-13)
+
+
+def factors_to(found, wanted, scaled=False):
+    """Two factors, or three of a singular value decomposition, make the matrix again."""
+    last = found[-1]
+    close(found[0] * found[1] @ last if scaled else found[0] @ last, wanted)
+
+
+def reduced_svd(name, x, *rank):
+    found = autoray.do(name, tfr.constant(x), *rank)
+    assert tuple(f.shape for f in found) == ((4, 3), (3,), (3, 3))
+    factors_to(found, x, True)
+
+
+def eigen(name, x):
+    w, v = autoray.do(name, tfr.constant(x))
+    np.testing.assert_allclose(x @ v.numpy(), v.numpy() * w.numpy(), rtol=1e-12, atol=1e-13)
+
+
+def qr(name):
+    for x in (C[:, :3], C[:3], A):
+        factors_to(autoray.do(name, tfr.constant(x)), x)
+
+
+def lu(name):
+    p, low, up = autoray.do(name, tfr.constant(C))
+    close(p @ low @ up, C)
+
+
+def lstsq(name):
+    close(autoray.do(name, tfr.constant(A), tfr.constant(V))[0], np.linalg.solve(A, V))
+
+
+def householder_product(name):
     tau = 2.0 / (1.0 + np.sum(np.tril(A[:, :2], -1) ** 2, 0))
-    q = do("linalg.householder_product", tfr.constant(np.tril(A[:, :2], -1)), tfr.constant(tau)).numpy()
-    np.testing.assert_allclose(q.T @ q, np.eye(2), atol=1e-14)
+    q = autoray.do(name, tfr.constant(np.tril(A[:, :2], -1)), tfr.constant(tau)).numpy()
+    wanted = np.eye(4)
+    for k in range(2):
+        v = np.concatenate([np.zeros(k), [1.0], A[k + 1:, k]])
+        wanted = wanted @ (np.eye(4) - tau[k] * np.outer(v, v))
+    np.testing.assert_allclose(q, wanted[:, :2], atol=1e-14)
 
 
-def test_creation_draws_and_conversion_of_autoray():
-    x = tfr.variable(A.astype(np.float32))
-    do = autoray.do
-    assert do("eye", 2, like=x).dtype == do("zeros", (2,), like=x).dtype == np.float32
-    assert do("empty_like", x).shape == (4, 4)
-    assert do("random.normal", 0.0, 1.0, (2, 3), like=x).shape == do("random.uniform", size=(2, 3), like=x).shape == (2, 3)
-    assert autoray.get_dtype_name(x) == "float32"
+def single():
+    return tfr.variable(A.astype(np.float32))
+
+
+def empty_like(name):
+    made = autoray.do(name, single())
+    assert made.shape == (4, 4)
+    assert made.dtype == np.float32
+
+
+def draws(name):
+    lowest, highest = (5.0, 6.0) if name == "random.uniform" else (4.0, 7.0)
+    drawn = autoray.do(name, 5.0, 6.0 if name == "random.uniform" else 1e-3, (2, 3), like=single())
+    assert drawn.shape == autoray.do(name, size=(2, 3), like="tenferro").shape == (2, 3)
+    assert np.all((drawn.numpy() >= lowest) & (drawn.numpy() < highest))
+
+
+def stop_gradient(name):
+    x = autoray.do(name, single())
+    assert not x.tracks_grad
+    np.testing.assert_array_equal(x.numpy(), A.astype(np.float32))
+
+
+def finfo(name):
+    assert autoray.do(name, "float32", like="tenferro").eps == np.finfo(np.float32).eps
+
+
+def to_numpy(name):
+    found = autoray.do(name, single() * 2)
+    assert type(found) is np.ndarray
+    np.testing.assert_array_equal(found, A.astype(np.float32) * 2)
+
+
+OTHERS = {
+    "linalg.svd": lambda name: reduced_svd(name, C[:, :3]), "linalg.rsvd": lambda name: reduced_svd(name, C[:, :3], 3),
+    "linalg.eigh": lambda name: eigen(name, S), "linalg.eig": lambda name: eigen(name, A), "linalg.qr": qr, "linalg.lu": lu,
+    "linalg.lstsq": lstsq, "linalg.householder_product": householder_product, "empty_like": empty_like, "finfo": finfo,
+    "random.normal": draws, "random.uniform": draws, "stop_gradient": stop_gradient, "to_numpy": to_numpy,
+}
+"""Function of autoray that is not compared to NumPy's -> its test."""
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_functions_of_autoray(name):
+    OTHERS[name](name)
+
+
+def test_all_names_that_are_looked_up_are_tested():
+    assert set(tenferro.quimb.FUNCTIONS) <= {*SAME, *OTHERS}
+    for name in (*SAME, *OTHERS):
+        assert callable(autoray.get_lib_fn("tenferro", name))
+
+
+def test_backends_dtypes_and_attributes():
+    x = single()
     assert autoray.infer_backend(x) == "tenferro"
-    assert do("finfo", "float32", like="tenferro").eps == np.finfo(np.float32).eps
+    assert autoray.get_dtype_name(x) == "float32"
+    assert autoray.shape(x) == x.shape == (4, 4)
+    assert autoray.ndim(x) == x.ndim == 2
     assert autoray.to_backend_dtype("complex64", like="tenferro") == np.complex64
-    assert type(autoray.to_numpy(x)) is np.ndarray
-    np.testing.assert_array_equal(autoray.to_numpy(x * 2), x.detach().numpy() * 2)
-    assert not do("stop_gradient", x).tracks_grad
+    assert autoray.do("eye", 2, like=x).dtype == autoray.do("zeros", (2,), like=x).dtype == np.float32
+    assert not any(hasattr(x, name) for name in ("align_axes", "align_to", "fuse", "unfuse", "blocks"))
 
 
 def check(f, *arrays):
