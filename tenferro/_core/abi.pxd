@@ -9,6 +9,7 @@ cdef enum:
     MAX_OPS = 512
     MAX_ARGS = 7        # operations with more inputs save none of them
     HOST_SPACE = 0
+    LARGE = 1 << 15     # elements from which memory counts more than one operation on each
 
 cdef enum:              # dtype codes
     D_BOOL, D_I8, D_I16, D_I32, D_I64, D_U8, D_U16, D_U32, D_U64, D_F32, D_F64, D_C64, D_C128
@@ -52,8 +53,9 @@ ctypedef struct Params:  # what an operation is told beside its inputs; compared
     Py_ssize_t n
     Py_ssize_t v[1]
 
-# Fills out->data; out->meta is set and, for an engine of host memory, out->buf allocated. Called with the GIL, which a
-# kernel may release; a failure is a Python exception and -1.
+# Fills out->data; out->meta is set and, for an engine of host memory, out->buf allocated. For one of other memory out->buf may be
+# NULL, and the kernel sets out->buf and out->data; an input of one element may then be the host's. Called with the GIL, which
+# a kernel may release; a failure is a Python exception and -1.
 ctypedef int (*kernel_t)(PyObject *engine, int op, const Value *ins, int n_in, Value *out,
                          const Params *params) except -1
 
@@ -62,6 +64,9 @@ cdef inline Py_ssize_t *shape_of(const Meta *m) noexcept nogil:
 
 cdef inline Py_ssize_t *strides_of(const Meta *m) noexcept nogil:
     return <Py_ssize_t *> m.dims + m.rank
+
+cdef inline int itemsize_of(int dtype) noexcept nogil:
+    return (<const char *> b"\1\1\2\4\10\1\2\4\10\4\10\10\20")[dtype]
 
 cdef inline bint is_complex(int dtype) noexcept nogil:
     return dtype >= D_C64
@@ -97,5 +102,17 @@ cdef inline bint same_layout(const Meta *a, const Meta *b) noexcept nogil:
         return False
     for i in range(2 * a.rank):
         if a.dims[i] != b.dims[i]:
+            return False
+    return True
+
+cdef inline bint same_order(const Meta *a, const Meta *b) noexcept nogil:
+    """Equal shapes, and strides that are equal in units of the element."""
+    cdef int i
+    if a == b:
+        return True
+    if a.rank != b.rank:
+        return False
+    for i in range(a.rank):
+        if a.dims[i] != b.dims[i] or a.dims[a.rank + i] * b.itemsize != b.dims[b.rank + i] * a.itemsize:
             return False
     return True

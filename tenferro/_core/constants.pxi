@@ -81,6 +81,18 @@ cdef EagerTensor constant_value(EagerRuntime rt, object x, int dtype, bint copy)
     return computed_in(t, dtype) if dtype >= 0 else t
 
 
+cdef EagerTensor operand_value(EagerRuntime rt, object x):
+    """An array-like as an operand: a constant where the engine of the moment computes."""
+    cdef EagerTensor t = constant_value(rt, x, -1, False)
+    cdef int space = engine_for(rt).space
+    cdef Value v
+    if space != HOST_SPACE and t.v.buf.space == HOST_SPACE and not isinstance(x, Tensor) and not by_value(&t.v):
+        upload(&v, space, &t.v)
+        value_drop(&t.v)
+        t.v = v
+    return t
+
+
 cdef EagerTensor as_operand(object x, EagerRuntime rt):
     if isinstance(x, EagerTensor):
         check(<EagerTensor> x)
@@ -88,14 +100,14 @@ cdef EagerTensor as_operand(object x, EagerRuntime rt):
             raise ContextMismatchError("the operands belong to different runtimes; bring one over with detach_into(runtime)",
                                        lhs=rt.id, rhs=(<EagerTensor> x).rt.id)
         return <EagerTensor> x
-    return constant_value(rt, x, -1, False)
+    return operand_value(rt, x)
 
 
 cdef EagerTensor as_eager(object x):
     if isinstance(x, EagerTensor):
         check(<EagerTensor> x)
         return <EagerTensor> x
-    return constant_value(ambient_runtime(), x, -1, False)
+    return operand_value(ambient_runtime(), x)
 
 
 cdef EagerTensor unary(int op, object x):

@@ -10,7 +10,8 @@ from .importing cimport compact
 from .memory cimport *
 from .node cimport CAPTURED
 from .state cimport install
-from .tensor cimport (borrow, check_host, describe, export_array, export_as, export_buffer, export_scalar, export_slice,
+from .spaces cimport on_host
+from .tensor cimport (borrow, describe, export_array, host_array, export_as, export_buffer, export_scalar, export_slice,
                       wrap_tensor)
 
 import numpy as np
@@ -34,7 +35,6 @@ cdef int untracked(EagerTensor x, str op) except -1:
 cdef int single(EagerTensor x, str op) except -1:
     """Only one element makes a Python scalar."""
     check(x)
-    check_host(&x.v, op)
     if x.v.meta.size != 1:
         raise ValueError(f"{op}: a tensor of shape {x.shape} has {x.v.meta.size} elements; only one element makes a "
                          "Python scalar")
@@ -57,7 +57,6 @@ cdef object to_index(EagerTensor x):
     check(x)
     if x.v.meta.rank or is_inexact(x.v.meta.dtype) or x.v.meta.dtype == D_BOOL:
         raise TypeError(f"only a 0-d integer tensor can be an index, not {x.dtype} of shape {x.shape}")
-    check_host(&x.v, "index")
     return export_scalar(&x.v)
 
 
@@ -66,7 +65,6 @@ cdef bint to_bool(EagerTensor x) except -1:
     if x.v.meta.size != 1:
         raise ValueError(f"the truth value of a tensor with {x.v.meta.size} elements is ambiguous; use any(), all() or "
                          ".size")
-    check_host(&x.v, "bool")
     return bool(export_scalar(&x.v))
 
 
@@ -85,7 +83,7 @@ def item(EagerTensor self, *index):
     """
     if index:
         check(self)
-        return export_array(&self.v).item(*index)
+        return host_array(&self.v).item(*index)
     single(self, "item")
     return export_scalar(&self.v)
 
@@ -93,7 +91,7 @@ def item(EagerTensor self, *index):
 def tolist(EagerTensor self):
     """The elements as nested lists of Python scalars."""
     check(self)
-    return export_array(&self.v).tolist()
+    return host_array(&self.v).tolist()
 
 
 # ---- containers ------------------------------------------------------------------------------------------------------
@@ -114,10 +112,10 @@ cdef bint contains(EagerTensor x, object value) except -1:
     check(x)
     if isinstance(value, EagerTensor):
         check(<EagerTensor> value)
-        value = export_array(&(<EagerTensor> value).v)
+        value = host_array(&(<EagerTensor> value).v)
     elif isinstance(value, (str, bytes)):
         return False
-    return bool(np.any(np.equal(export_array(&x.v), value)))
+    return bool(np.any(np.equal(host_array(&x.v), value)))
 
 
 # ---- arrays ----------------------------------------------------------------------------------------------------------
@@ -188,16 +186,19 @@ def tensor_read(EagerTensor self):
 
 
 def to_tensor(EagerTensor self):
-    """An owned, compact, column-major copy on the host.
+    """An owned, compact, column-major copy on the host, downloaded from a device if need be.
 
     Returns
     -------
     Tensor
     """
-    cdef Value v
+    cdef Value h, v
     check(self)
-    check_host(&self.v, "to_tensor")
-    compact(&v, &self.v, False)
+    on_host(&h, &self.v)
+    try:
+        compact(&v, &h, False)
+    finally:
+        value_drop(&h)
     return wrap_tensor(&v)
 
 
@@ -213,7 +214,7 @@ def __format__(EagerTensor self, spec):
     check(self)
     if not isinstance(spec, str):
         raise TypeError(f"a format is a str, not {type(spec).__name__}")
-    if self.v.meta.rank == 0 and self.v.buf.space == HOST_SPACE:
+    if self.v.meta.rank == 0:
         return format(export_scalar(&self.v), spec)
     return object.__format__(self, spec)
 

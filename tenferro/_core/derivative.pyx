@@ -7,6 +7,7 @@ from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, node_drop
 from .optable cimport Op
 from .reuse cimport FORWARD, REVERSE, derive, derive_backward
+from .spaces cimport by_value, download, upload
 from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
@@ -102,6 +103,8 @@ cdef Gradients commit(EagerRuntime rt, list leaves, list grads):
     out.items_ = {}
     for i in range(n):
         f = <Leaf *> <size_t> leaves[i]
+        if (<EagerTensor> grads[i]).v.buf.space != f.value.buf.space:
+            grads[i] = moved(<EagerTensor> grads[i], f.value.buf.space)
         out.items_[<size_t> f] = (leaf_handle(f, rt), grads[i])
     while again:                        # a kernel may give up the GIL, and another thread commit meanwhile
         again = False
@@ -197,6 +200,33 @@ cdef EagerTensor unit(EagerTensor y, str op):
     return scalar_like(y, 1.0)
 
 
+cdef EagerTensor moved(EagerTensor t, int space):
+    """The same tensor in another memory."""
+    cdef EagerTensor u = alias(t, t.node)
+    cdef Value v
+    if t.node != NULL:
+        t.node.refs += 1
+    if space == HOST_SPACE:
+        download(&v, &t.v)
+    else:
+        upload(&v, space, &t.v)
+    value_drop(&u.v)
+    u.v = v
+    return u
+
+
+cdef int place_beside(list found, list like) except -1:
+    """Derivatives lie where their primal does: numbers pass between host and device by value."""
+    cdef EagerTensor t, y
+    cdef Py_ssize_t i
+    for i in range(len(found)):
+        t, y = found[i], like[i]
+        if t is not None and t.v.buf.space != y.v.buf.space and (y.v.buf.space != HOST_SPACE or (
+                y.node != NULL and y.node.flags & IS_LEAF and by_value(&y.v))):
+            found[i] = moved(t, y.v.buf.space)
+    return 0
+
+
 cdef object single(list found, object like):
     return found if isinstance(like, (list, tuple)) else found[0]
 
@@ -238,6 +268,7 @@ cdef object run_vjp(EagerRuntime rt, object output, object wrt, object cotangent
     b = Borrowed(rt, engine)
     try:
         found = derive(REVERSE, rt, ys, xs, cs)
+        place_beside(found, xs)
     finally:
         b.end()
     if not optional:
@@ -252,6 +283,7 @@ cdef object run_jvp(EagerRuntime rt, object output, object wrt, object tangent, 
     b = Borrowed(rt, engine)
     try:
         found = derive(FORWARD, rt, ys, xs, ts)
+        place_beside(found, ys)
     finally:
         b.end()
     if not optional:

@@ -65,7 +65,7 @@ cdef EagerTensor computed_in(EagerTensor x, int dtype):
     cdef EagerTensor t
     if x.v.meta.dtype == dtype:
         return x
-    t = fresh(x.rt, meta_like(x.v.meta, dtype))
+    t = unfilled(x.rt, meta_like(x.v.meta, dtype))
     execute(Op.CAST, default_runtime() if x.rt is None else x.rt, &x.v, 1, &t.v, NULL)
     return t
 
@@ -95,7 +95,7 @@ cdef EagerTensor apply1(int op, EagerTensor x, Params *p=NULL):
     if d.compute[m.dtype] != m.dtype or d.result[m.dtype] != m.dtype:
         if d.compute[m.dtype] != NOT_LOOKED_UP or not unchanged(op, m.dtype):
             return apply1_general(op, x, p)
-    t = fresh(x.rt, meta_ref(m))
+    t = unfilled(x.rt, meta_ref(m))
     execute(op, x.rt, &x.v, 1, &t.v, NULL)
     if x.node != NULL and d.recorded and recording():
         record1(d, t, x, NULL)
@@ -109,7 +109,7 @@ cdef EagerTensor apply1_general(int op, EagerTensor x, Params *p):
         check(x)
         c = resolve(op, x.v.meta.dtype)
         y = computed_in(x, c)
-        t = fresh(x.rt, meta_like(x.v.meta, ops[op].result[c]))
+        t = unfilled(x.rt, meta_like(x.v.meta, ops[op].result[c]))
         execute(op, x.rt, &y.v, 1, &t.v, p)
         if x.node != NULL and ops[op].recorded and recording() and is_inexact(t.v.meta.dtype):
             record1(&ops[op], t, x, p)
@@ -140,7 +140,7 @@ cdef EagerTensor run2(int op, EagerTensor x, EagerTensor y):
     if d.compute[dtype] != dtype or d.result[dtype] != dtype:
         if d.compute[dtype] != NOT_LOOKED_UP or not unchanged(op, dtype):
             return run2_general(op, x, y)
-    t = fresh(y.rt if x.rt is None else x.rt, meta_ref(m))
+    t = unfilled(y.rt if x.rt is None else x.rt, meta_ref(m))
     args[0] = x.v
     args[1] = y.v
     execute(op, t.rt, args, 2, &t.v, NULL)
@@ -160,7 +160,7 @@ cdef EagerTensor run2_general(int op, EagerTensor x, EagerTensor y):
     args[1] = b.v
     m[0] = a.v.meta
     m[1] = b.v.meta
-    t = fresh(y.rt if x.rt is None else x.rt, broadcast_meta(op, 2, m, ops[op].result[c]))
+    t = unfilled(y.rt if x.rt is None else x.rt, broadcast_meta(op, 2, m, ops[op].result[c]))
     execute(op, t.rt, args, 2, &t.v, NULL)
     ins[0] = &x.v
     ins[1] = &y.v
@@ -200,7 +200,7 @@ cdef EagerTensor apply3(int op, EagerTensor x, EagerTensor y, EagerTensor z):
     args[2] = c.v
     for i in range(3):
         m[i] = args[i].meta
-    t = fresh(x.rt, broadcast_meta(op, 3, m, dtype))
+    t = unfilled(x.rt, broadcast_meta(op, 3, m, dtype))
     execute(op, x.rt, args, 3, &t.v, NULL)
     ins[0] = &x.v
     ins[1] = &y.v
@@ -220,7 +220,7 @@ cdef EagerTensor emit(int op, EagerRuntime rt, int n, Node **nodes, const Value 
     cdef Value *args = few
     cdef int i
     try:
-        t = fresh(rt, out_meta)
+        t = unfilled(rt, out_meta)
         if n > 4:
             args = <Value *> block_alloc(n * sizeof(Value))
             if args == NULL:

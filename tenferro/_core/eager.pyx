@@ -12,10 +12,11 @@ from cpython.object cimport PyTypeObject
 from cpython.ref cimport Py_INCREF
 from libc.string cimport memcmp
 
-from .engine cimport ExecutionEngine
+from .engine cimport ExecutionEngine, call_kernel, failed_silently, quiet_kernel_t
 from .importing cimport compact, import_any
 from .node cimport deferred
 from .optable cimport ONE_FLOP, POLES, dtype_object, op_name, ops, promote, resolve
+from .spaces cimport by_value, placeholder, placement, upload
 from .state cimport ambient_runtime, default_runtime, engine_for, thread_state
 from .tensor cimport Tensor
 

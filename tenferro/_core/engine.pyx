@@ -17,6 +17,17 @@ cdef int missing(PyObject *engine, int op, const Value *ins, int n, Value *out, 
                            op=op_name(op), engine=name)
 
 
+cdef extern from "Python.h":
+    PyObject *PyErr_Occurred()
+
+
+cdef int failed_silently(ExecutionEngine engine, int op) except -1:
+    if PyErr_Occurred() == NULL:
+        raise EngineError(f"{op_name(op)}: a kernel of the engine '{engine.name}' failed without an exception; let it raise one "
+                          "before it returns -1", engine=engine.name)
+    return -1
+
+
 faults = WeakKeyDictionary()            # broken engine -> what broke it
 
 

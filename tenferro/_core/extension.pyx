@@ -9,7 +9,9 @@ from .custom cimport operands
 from .custom_node cimport Rules, call_in, dims_of, known_to, new_rules, outputs, recorded_call
 from .eager cimport EagerTensor, alias
 from .engine cimport ExecutionEngine
+from .memory cimport value_drop
 from .optable cimport dtype_code, dtype_object
+from .spaces cimport by_value, device_array, placement, upload, wrap_array
 from .state cimport EagerRuntime, EagerSession, close_session, engine_for, install, open_session, thread_state
 from .tensor cimport export_array
 from tenferro._kernels.parallel cimport swap_threads
@@ -93,23 +95,58 @@ cdef int as_promised(ExtensionOperation op, str kind, tuple outs, list shapes, l
 
 cdef object executor_input(ExtensionOperation op, ExecutionEngine engine, EagerTensor x):
     """A read-only array for an engine of host memory, else an untracked tensor."""
-    if x.v.buf.space != engine.space:
-        raise PlacementError(f"{op.rules.name}: the engine '{engine.name}' cannot reach this tensor's memory; transfer "
-                             "it first with session.constant_from_host or to_tensor", op=op.rules.name,
-                             expected=engine.space, actual=x.v.buf.space)
-    return export_array(&x.v) if engine.space == HOST_SPACE else alias(x, NULL)
+    cdef EagerTensor t = alias(x, NULL)
+    cdef Value v
+    if x.v.buf.space == engine.space:
+        return export_array(&x.v) if engine.space == HOST_SPACE else t
+    if not by_value(&x.v):
+        raise PlacementError(f"{op.rules.name}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor "
+                             f"lies in {placement(x.v.buf.space)}; transfer it first with session.constant_from_host() or "
+                             "to_tensor()", op=op.rules.name, expected=placement(engine.space),
+                             actual=placement(x.v.buf.space))
+    upload(&v, engine.space, &x.v)
+    value_drop(&t.v)
+    t.v = v
+    return t
+
+
+cdef object offered(object executor, int space):
+    """A device engine's own executor, a function of its library's arrays, as one of tensors."""
+    def call(*tensors, **params):
+        arrays = [device_array(&(<EagerTensor> t).v) for t in tensors]
+        result = executor(*arrays, **params)
+        if isinstance(result, (tuple, list)):
+            return [wrapped(a, space, tensors[0]) for a in result]
+        return wrapped(result, space, tensors[0])
+    return call
+
+
+cdef EagerTensor wrapped(object array, int space, EagerTensor like):
+    cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    wrap_array(&t.v, space, array)
+    t.rt = like.rt
+    return t
+
+
+cdef object executor_for(ExtensionOperation op, ExecutionEngine engine):
+    executor = op.executors.get(engine.kind)
+    if executor is None and engine.memory is not None:
+        executor = engine.executor(op.module_id, op.name)
+        if executor is not None:
+            return offered(executor, engine.space)
+    if executor is None:
+        have = ", ".join(map(repr, op.executors)) or "no kind"
+        raise UnsupportedError(f"{op.rules.name} has no executor for engines of kind '{engine.kind}' (it has them for "
+                               f"{have}); register one with registrar.executor, or use another engine than "
+                               f"'{engine.name}'", op=op.rules.name, engine=engine.name)
+    return executor
 
 
 cdef object run(ExtensionOperation op, EagerRuntime rt, tuple inputs, dict params):
     cdef ExecutionEngine engine = engine_for(rt)
     cdef tuple xs = operands(inputs, rt), outs
     cdef int before
-    executor = op.executors.get(engine.kind)
-    if executor is None:
-        have = ", ".join(map(repr, op.executors)) or "no kind"
-        raise UnsupportedError(f"{op.rules.name} has no executor for engines of kind '{engine.kind}' (it has them for "
-                               f"{have}); register one with registrar.executor, or use another engine than "
-                               f"'{engine.name}'", op=op.rules.name, engine=engine.name)
+    executor = executor_for(op, engine)
     shapes, dtypes, several = promised(op, xs, params)
     args = [executor_input(op, engine, x) for x in xs]
     before = swap_threads(engine.threads)

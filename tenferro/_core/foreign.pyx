@@ -82,13 +82,6 @@ cdef unsigned int mask(dtypes) except? 0:
 cdef class NamespaceKernels(ExecutionEngine):
     """What `NamespaceEngine` needs of the compiled core: its kernel, and the methods that this calls."""
 
-    cdef list calls                     # per operation, None for the host's kernel
-    cdef list last                      # per operation: the last parameters as bytes, and as keywords
-    cdef unsigned int[512] domains      # dtypes for which it is called
-    cdef unsigned int dtypes_
-    cdef bint quiet, writeable
-    cdef object from_host_, to_host_
-
     def __cinit__(self, *args, **kwargs):
         self.kernels = table
         self.calls = [None] * MAX_OPS
@@ -152,6 +145,15 @@ cdef bint adoptable(cnp.ndarray a, object result, const Value *ins, int n, const
         if out.buf == ins[k].buf:
             return False
     return Py_REFCNT(result) <= 1 + (cnp.PyArray_BASE(a) == <PyObject *> result) and apart(a, ins, n)
+
+
+cdef int as_promised(NamespaceKernels e, int op, object shape, object dtype, const Meta *m) except -1:
+    """Check what a method gave."""
+    if dtype is not dtype_object(m.dtype) and dtype != dtype_object(m.dtype):
+        return differs(e, op, "dtype", dtype, dtype_object(m.dtype))
+    if tuple(shape) != shape_tuple(m):
+        return differs(e, op, "shape", tuple(shape), shape_tuple(m))
+    return 0
 
 
 cdef int differs(NamespaceKernels e, int op, str what, object got, object promised) except -1:

@@ -111,19 +111,6 @@ cdef class Schedule:
         return 0
 
 
-cdef bint same_order(const Meta *a, const Meta *b) noexcept:
-    """Equal shapes, and strides that are equal in units of the element."""
-    cdef int i
-    if a == b:
-        return True
-    if a.rank != b.rank:
-        return False
-    for i in range(a.rank):
-        if a.dims[i] != b.dims[i] or a.dims[a.rank + i] * b.itemsize != b.dims[b.rank + i] * a.itemsize:
-            return False
-    return True
-
-
 cdef Py_ssize_t stride_along(const Meta *x, const Meta *out, int axis) noexcept:
     """Stride of an operand along an axis of the result, in elements; 0 where it is repeated."""
     cdef int k = axis - (out.rank - x.rank)

@@ -7,14 +7,15 @@ from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
 from .optable cimport OUT, dtype_code, dtype_object
 from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
-from .tensor cimport Tensor, check_host, wrap_tensor
+from .spaces cimport placement, upload
+from .tensor cimport Tensor, copy_of, wrap_tensor
 from libc.string cimport memcpy
 
 from numpy import generic
 
 from . import caches, convert           # no-cython-lint: they install what handles lean on
-from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, RuntimeStateError,
-                      ShapeMismatchError, UnsupportedError, ValidationError)
+from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, PlacementError,
+                      RuntimeStateError, ShapeMismatchError, ValidationError)
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
@@ -199,12 +200,22 @@ def constant_from_host(EagerSession self, array):
     ------
     RuntimeStateError
         This session has ended.
+    PlacementError
+        The value is another device's.
+    OutOfMemoryError
+        The device has no memory for it.
     """
-    rt = home(self, "constant_from_host")
-    if self.engine.space != HOST_SPACE:
-        raise UnsupportedError(f"constant_from_host: the engine '{self.engine.name}' uploads nothing",
-                               op="constant_from_host", engine=self.engine.name)
-    return imported(rt, array, None, True)
+    cdef EagerTensor t = imported(home(self, "constant_from_host"), array, None, True)
+    cdef Value v
+    if self.engine.space == t.v.buf.space:
+        return t
+    if t.v.buf.space != HOST_SPACE:
+        raise PlacementError(f"constant_from_host: the value lies in {placement(t.v.buf.space)}; bring it to the host with "
+                             "to_tensor()", op="constant_from_host", expected="cpu", actual=placement(t.v.buf.space))
+    upload(&v, self.engine.space, &t.v)
+    value_drop(&t.v)
+    t.v = v
+    return t
 
 
 # ---- sharing ---------------------------------------------------------------------------------------------------------
@@ -239,9 +250,8 @@ def __deepcopy__(EagerTensor self, memo):
 
 cdef EagerTensor duplicated(EagerTensor x, EagerRuntime rt):
     cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
-    check_host(&x.v, "copying")
     t.rt = rt
-    duplicate(&t.v, &x.v)
+    copy_of(&t.v, &x.v)
     return t
 
 
@@ -283,8 +293,7 @@ def duplicate_value(EagerTensor self):
     """
     cdef Value v
     check(self)
-    check_host(&self.v, "duplicate_value")
-    duplicate(&v, &self.v)
+    copy_of(&v, &self.v)
     return wrap_tensor(&v)
 
 
@@ -369,6 +378,10 @@ cdef EagerTensor assignable(EagerTensor x, object value):
     if t.v.meta.dtype != x.v.meta.dtype:
         raise DTypeMismatchError(f"assign: the value has dtype {t.dtype}, the leaf {x.dtype}; use astype()",
                                  op="assign", argument="value", expected=x.dtype, actual=t.dtype)
+    if t.v.buf.space != x.v.buf.space:
+        raise PlacementError(f"assign: the value lies in {placement(t.v.buf.space)}, the leaf in {placement(x.v.buf.space)}; "
+                             "transfer the value first with session.constant_from_host() or to_tensor()", op="assign",
+                             expected=placement(x.v.buf.space), actual=placement(t.v.buf.space))
     return t
 
 

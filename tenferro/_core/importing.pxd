@@ -10,3 +10,4 @@ cdef int duplicate(Value *out, const Value *v) except -1                        
 cdef int copy_into(const Value *src, Value *dst) except -1                      # equal shapes and dtypes, any strides
 cdef Py_ssize_t extent(const Meta *m) noexcept                                  # bytes of the distinct elements
 cdef object bare_array(const Value *v, int rank, Py_ssize_t *dims, Py_ssize_t *strides, int flags)
+cdef int adopt(Value *out, object array) except -1                                 # an ndarray that nobody else refers to

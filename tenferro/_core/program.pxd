@@ -2,6 +2,7 @@
 
 from .abi cimport *
 from .eager cimport EagerTensor
+from .engine cimport ExecutionEngine
 from .node cimport Node
 from .optable cimport OpDef
 from .state cimport EagerRuntime
@@ -60,6 +61,7 @@ cdef class Program:
     cdef list seeds_tracked
     cdef list tracked           # per result: whether it depends on tracked values
     cdef readonly Py_ssize_t nbytes
+    cdef int space              # of the engine that it was made with: the constants lie there
     cdef bint unit              # made for the seed 1, by which nothing is multiplied
     cdef bint bounded           # nodes older than all targets are left out
     cdef bint expanded          # a result was differentiated again: better recorded at once
@@ -83,7 +85,7 @@ cdef class Prepared:
     cdef readonly Py_ssize_t nbytes
 
     cdef list run(self, Node **nodes, EagerRuntime rt, list seeds)
-    cdef int execute(self, Value *regs, object engine) except -1
-    cdef int execute_group(self, int i, const Value *args, Value *regs, object engine) except -1
+    cdef int execute(self, Value *regs, ExecutionEngine engine) except -1
+    cdef int execute_group(self, int i, const Value *args, Value *regs, ExecutionEngine engine) except -1
 
 cdef Prepared prepare(Program p, object engine)

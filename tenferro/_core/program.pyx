@@ -12,11 +12,14 @@ from libc.stdlib cimport calloc, free
 from libc.string cimport memcmp, memset
 
 from .eager cimport EagerTensor
-from .engine cimport ExecutionEngine
+from .engine cimport ExecutionEngine, call_kernel
 from .fusion cimport fuse
 from .memory cimport *
 from .node cimport HOOKED, Node, saved_values
+from .spaces cimport by_value, placement
 from .state cimport EagerRuntime, engine_for
+
+from ..errors import PlacementError
 
 
 cdef inline bint equal_params(const Params *a, const Params *b) noexcept:
@@ -148,8 +151,11 @@ cdef Prepared prepare(Program p, object engine):
     return q
 
 
-cdef int place_result(Value *out, Meta *m, const Value *dying) except -1:
-    """Memory for a result: that of a dying value if nobody else holds it, else fresh."""
+cdef int place_result(Value *out, Meta *m, const Value *dying, int space) except -1:
+    """Memory for a result: that of a dying value if nobody else holds it, else fresh; engines of devices make their own."""
+    if space != HOST_SPACE:
+        out.meta = meta_ref(m)
+        return 0
     if dying != NULL and dying.buf.refs == 1:
         out.meta = meta_ref(m)
         out.buf = dying.buf
@@ -180,18 +186,21 @@ cdef class Prepared:
         cdef list found = []
         cdef int i, r
         cdef EagerTensor t
+        cdef ExecutionEngine engine = engine_for(rt)
         if regs == NULL:
             raise MemoryError
         memset(regs, 0, p.n_regs * sizeof(Value))
         try:
             for i in range(len(seeds)):
+                check_reach(&(<EagerTensor> seeds[i]).v, engine)
                 regs[i] = (<EagerTensor> seeds[i]).v
             for i in range(p.n_inputs):
                 if p.inputs[i].same_as < 0:
+                    check_reach(saved_values(nodes[p.inputs[i].node]) + p.inputs[i].place, engine)
                     regs[p.inputs[i].reg] = (saved_values(nodes[p.inputs[i].node]) + p.inputs[i].place)[0]
             for r, t in p.constants:
                 regs[r] = t.v
-            self.execute(regs, engine_for(rt))
+            self.execute(regs, engine)
             for code in p.results:
                 r = code
                 if r == NONE:
@@ -208,7 +217,7 @@ cdef class Prepared:
             block_free(regs, max(1, p.n_regs) * sizeof(Value))
         return found
 
-    cdef int execute(self, Value *regs, object engine) except -1:
+    cdef int execute(self, Value *regs, ExecutionEngine engine) except -1:
         cdef Program p = self.program
         cdef Value few[8]
         cdef Value *args
@@ -237,8 +246,8 @@ cdef class Prepared:
                     if s.n_out:
                         self.execute_group(i, args, regs, engine)
                     else:
-                        place_result(out, s.meta, &regs[s.reuse] if s.reuse >= 0 else NULL)
-                        self.kernels[i](<PyObject *> engine, s.op, args, s.n_in, out, s.params)
+                        place_result(out, s.meta, &regs[s.reuse] if s.reuse >= 0 else NULL, engine.space)
+                        call_kernel(self.kernels[i], engine, s.op, args, s.n_in, out, s.params)
                 finally:
                     if s.n_in > 8:
                         block_free(args, s.n_in * sizeof(Value))
@@ -246,17 +255,30 @@ cdef class Prepared:
                 drop_owned(p, regs, self.ints[s.drops + k])
         return 0
 
-    cdef int execute_group(self, int i, const Value *args, Value *regs, object engine) except -1:
+    cdef int execute_group(self, int i, const Value *args, Value *regs, ExecutionEngine engine) except -1:
         cdef Step *s = &self.steps[i]
         cdef Value outs[MAX_GROUP_OUT]
         cdef int k, r, dying
         for k in range(s.n_out):
             r = self.ints[s.outs + 2 * k]
             dying = self.ints[s.outs + 2 * k + 1]
-            place_result(&regs[r], self.metas[r], &regs[dying] if dying >= 0 else NULL)
+            place_result(&regs[r], self.metas[r], &regs[dying] if dying >= 0 else NULL, engine.space)
             outs[k] = regs[r]
-        self.kernels[i](<PyObject *> engine, s.op, args, s.n_in, outs, s.params)
+        try:
+            call_kernel(self.kernels[i], engine, s.op, args, s.n_in, outs, s.params)
+        finally:
+            for k in range(s.n_out):
+                regs[self.ints[s.outs + 2 * k]] = outs[k]
         return 0
+
+
+cdef int check_reach(const Value *v, ExecutionEngine engine) except -1:
+    """Values of the trace lie where this engine computes, or are numbers."""
+    if v.buf.space != engine.space and not by_value(v):
+        raise PlacementError(f"the engine '{engine.name}' reaches {placement(engine.space)}, and a value of the trace lies in "
+                             f"{placement(v.buf.space)}; differentiate with the engine that computed it",
+                             expected=placement(engine.space), actual=placement(v.buf.space))
+    return 0
 
 
 cdef Value *many(int n) except NULL:

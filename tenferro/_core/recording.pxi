@@ -19,7 +19,6 @@ cdef inline EagerTensor owned(EagerTensor x):
 
 
 cdef enum:
-    LARGE = 1 << 15                 # elements from which memory counts more than one operation on each
     DEEPEST = 4                     # operations that save_memory lets one value depend on
 
 

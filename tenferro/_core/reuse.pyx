@@ -17,6 +17,7 @@ from .memory cimport *
 from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
 from .optable cimport Op, ops
 from .program cimport Prepared, is_one, prepare
+from .spaces cimport device_copy
 from .state cimport engine_for, thread_state
 from .sweep cimport Sweep, backward, forward, held, hold_breath, lazy_hooks, reverse, start, zeros_of
 from .tracing cimport Tracer, build
@@ -32,7 +33,6 @@ cdef extern from "Python.h":
 
 cdef enum:
     LONGEST = 100_000                   # nodes of a structure worth a program
-    LARGE = 1 << 15                     # elements from which a first sweep is worth a program
     NEAREST = 64                        # nodes that are looked at for this
     ROOM = 1 << 30                      # places in the order of recording that a later recording may need
 
@@ -76,13 +76,16 @@ cdef Prepared prepared_for(EagerRuntime rt, Program p):
     return q
 
 
-cdef Program find(DerivativeCache cache, unsigned long long key, Node ***nodes, list outputs, list targets, list seeds):
+cdef Program find(DerivativeCache cache, unsigned long long key, Node ***nodes, int space, list outputs, list targets,
+                  list seeds):
     """A cached program that fits, with the nodes of this trace at its places (to be freed); None if there is none."""
     cdef CacheEntry e
     cdef Program p
     cdef Sweep s
     for e in cache.buckets.get(key, ()):
         p = <Program> e.value
+        if p.space != space:
+            continue
         s = start(None, False)
         if s.id == 0:
             return None
@@ -101,7 +104,9 @@ cdef EagerTensor own_memory(EagerTensor t):
     """The same tensor over memory that nothing else refers to, so that its value is recognised."""
     cdef EagerTensor u = EagerTensor.__new__(EagerTensor)
     u.rt = t.rt
-    if t.v.meta.flags & DENSE:
+    if t.v.buf.space != HOST_SPACE:
+        device_copy(&u.v, &t.v, meta_like(t.v.meta, t.v.meta.dtype))
+    elif t.v.meta.flags & DENSE:
         value_alloc(&u.v, meta_ref(t.v.meta))
         memcpy(u.v.data, t.v.data, t.v.meta.size * t.v.meta.itemsize)
     else:
@@ -247,10 +252,14 @@ cdef Node **places(Program p, list outputs, list targets, list seeds) except? NU
 cdef bint keep(DerivativeCache cache, unsigned long long key, EagerRuntime rt, Program p) except -1:
     """Put a new program into both caches; False if it cannot be kept."""
     cdef DerivativeCache bound = prepared(rt)
+    cdef ExecutionEngine engine = engine_for(rt)
     cdef Prepared q
-    if p is None or not cache.add(key, p, p.nbytes):
+    if p is None:
         return False
-    q = prepare(p, engine_for(rt))
+    p.space = engine.space
+    if not cache.add(key, p, p.nbytes):
+        return False
+    q = prepare(p, engine)
     bound.add(p, q, q.nbytes)
     return True
 
@@ -270,7 +279,7 @@ cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list see
     outputs = held(outputs)
     key = key_of(kind, traced, outputs, targets, seeds)
     cache = transforms(rt)
-    p = find(cache, key, &nodes, outputs, targets, seeds)
+    p = find(cache, key, &nodes, engine_for(rt).space, outputs, targets, seeds)
     if p is None:
         cache.misses += 1
         missed(rt)
@@ -316,7 +325,7 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
     outputs = [y]
     key = key_of(BACKWARD, False, outputs, [], [])
     cache = transforms(rt)
-    p = find(cache, key, &nodes, outputs, [], [seed])
+    p = find(cache, key, &nodes, engine_for(rt).space, outputs, [], [seed])
     if p is None:
         cache.misses += 1
         missed(rt)

@@ -2,13 +2,17 @@
 # Part of eager.pyx: one compilation unit, so that the forward step is inlined.
 
 cdef int misplaced(int op, ExecutionEngine engine, const Value *v) except -1:
-    raise PlacementError(f"{op_name(op)}: the engine '{engine.name}' cannot reach this tensor's memory; transfer it first with "
-                         "session.constant_from_host or to_tensor", expected=engine.space, actual=v.buf.space)
+    if by_value(v):
+        return 0
+    remedy = ("bring it to the host with to_tensor(), or pass the engine of its device" if engine.space == HOST_SPACE else
+              "bring it there with session.constant_from_host()")
+    raise PlacementError(f"{op_name(op)}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor lies in "
+                         f"{placement(v.buf.space)}; {remedy}", op=op_name(op), expected=placement(engine.space),
+                         actual=placement(v.buf.space))
 
 
 # Handles can be rebound while a kernel that has given up the GIL reads their old values. Those are kept until every operation
 # that had begun by then has ended: operations are counted in two epochs, which take turns when the older one has run out.
-ctypedef int (*quiet_kernel_t)(PyObject *, int, const Value *, int, Value *, const Params *) noexcept
 ctypedef int (*watched_t)(ExecutionEngine, int, EagerRuntime, const Value *, int, Value *, const Params *) noexcept
 cdef Py_ssize_t running[2]
 cdef int epoch = 0
@@ -31,11 +35,15 @@ cdef int retire(EagerTensor t) except -1:
 
 
 cdef inline int execute(int op, EagerRuntime rt, const Value *ins, int n, Value *out, const Params *p) except -1:
+    """Run an operation on the engine of the moment; out.meta is set, the memory is allocated here or by the engine."""
     cdef ExecutionEngine engine = engine_for(rt)
     cdef int i
     for i in range(n):
         if ins[i].buf.space != engine.space:
             misplaced(op, engine, &ins[i])
+    if engine.space == HOST_SPACE:
+        out.buf = buffer_new(out.meta.size * out.meta.itemsize)
+        out.data = out.buf.data
     cdef int now = epoch, status
     running[now] += 1
     if watching:
@@ -43,7 +51,7 @@ cdef inline int execute(int op, EagerRuntime rt, const Value *ins, int n, Value 
     else:
         status = (<quiet_kernel_t> engine.kernels[op])(<PyObject *> engine, op, ins, n, out, p)
     running[now] -= 1
-    return status
+    return failed_silently(engine, op) if status == -1 else 0
 
 
 cdef bint watching = False
@@ -98,7 +106,9 @@ cdef int watched(ExecutionEngine engine, int op, EagerRuntime rt, const Value *i
     for w in all_:
         skip |= w.before(op)
     if not skip:
-        engine.kernels[op](<PyObject *> engine, op, ins, n, out, p)
+        call_kernel(engine.kernels[op], engine, op, ins, n, out, p)
+    elif out.buf == NULL:
+        placeholder(out, engine.space)
     for w in all_:
         w.after(op, rt, n, ins, out, p, False)
     return 0
@@ -170,11 +180,17 @@ cdef int finish(int op, EagerTensor t, int n, Node **nodes, const Value **ins, P
     return 0
 
 
-cdef EagerTensor fresh(EagerRuntime rt, Meta *m):
-    """A tensor with memory of its own; steals m, also on error. From here on an exception releases everything."""
+cdef inline EagerTensor unfilled(EagerRuntime rt, Meta *m):
+    """A tensor that `execute` gives memory; steals m, also on error. From here on an exception releases everything."""
     cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
     t.rt = rt
     t.v.meta = m
+    return t
+
+
+cdef EagerTensor fresh(EagerRuntime rt, Meta *m):
+    """A tensor with host memory of its own."""
+    cdef EagerTensor t = unfilled(rt, m)
     t.v.buf = buffer_new(m.size * m.itemsize)
     t.v.data = t.v.buf.data
     return t

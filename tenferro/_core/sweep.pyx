@@ -13,13 +13,14 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from .eager cimport alias, apply1, apply2, cast, emit1, fresh, watched_by_others
-from .engine cimport ExecutionEngine
+from .eager cimport alias, apply1, apply2, cast, emit1, fresh, watched_by_others, wrap
+from .engine cimport ExecutionEngine, call_kernel
 from .memory cimport *
 from .gradient_hooks cimport hooked_cotangent
 from .node cimport CAPTURED, HOOKED, IS_LAZY, IS_LEAF
 from .optable cimport Op
 from .rule cimport apply_jvp, apply_vjp
+from .spaces cimport device_zeros
 from .state cimport engine_for, thread_state
 from tenferro._ops.reduce cimport sum_to
 from tenferro._ops.structure cimport broadcast_like
@@ -276,7 +277,7 @@ cdef class Sweep:
             args[0] = have.v
             args[1] = c.v
             engine = engine_for(self.rt)
-            engine.kernels[<int> Op.ADD](<PyObject *> engine, Op.ADD, args, 2, &have.v, NULL)
+            call_kernel(engine.kernels[<int> Op.ADD], engine, Op.ADD, args, 2, &have.v, NULL)
             return 0
         have = apply2(Op.ADD, <EagerTensor> v, c)
         Py_INCREF(have)
@@ -531,6 +532,12 @@ cdef list forward(Sweep s, list outputs, list targets, list tangents):
 
 cdef EagerTensor zeros_of(EagerTensor y):
     """Zeros with the shape and dtype of y."""
-    cdef EagerTensor t = fresh(y.rt, meta_like(y.v.meta, y.v.meta.dtype))
-    memset(t.v.data, 0, y.v.meta.size * y.v.meta.itemsize)
+    cdef Meta *m = meta_like(y.v.meta, y.v.meta.dtype)
+    cdef EagerTensor t
+    cdef Value v
+    if y.v.buf.space != HOST_SPACE:
+        device_zeros(&v, y.v.buf.space, m)
+        return wrap(y.rt, &v, NULL)
+    t = fresh(y.rt, m)
+    memset(t.v.data, 0, m.size * m.itemsize)
     return t

@@ -10,6 +10,7 @@ from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, u
 from .importing cimport bare_array, duplicate, import_any, import_columns
 from .memory cimport *
 from .optable cimport dtype_code, dtype_object
+from .spaces cimport device_copy, on_host, placement
 
 import numpy as np
 
@@ -38,7 +39,7 @@ cdef int check_host(const Value *v, str op) except -1:
 
 
 cdef str placement_of(const Value *v):
-    return "cpu" if v.buf.space == HOST_SPACE else f"device:{v.buf.space}"
+    return placement(v.buf.space)
 
 
 cdef Tensor borrow(const Value *v):
@@ -50,6 +51,16 @@ cdef Tensor borrow(const Value *v):
 cdef object export_array(const Value *v):
     check_host(v, "numpy")
     return owned_by(bare_array(v, v.meta.rank, shape_of(v.meta), strides_of(v.meta), 0), borrow(v))
+
+
+cdef object host_array(const Value *v):
+    """Read-only ndarray of the elements; those of a device are downloaded."""
+    cdef Value h
+    on_host(&h, v)
+    try:
+        return export_array(&h)
+    finally:
+        value_drop(&h)
 
 
 cdef object export_as(const Value *v, object dtype, object copy):
@@ -106,6 +117,17 @@ cdef int export_buffer(const Value *v, Py_buffer *view, int flags) except -1:
 
 
 cdef object export_scalar(const Value *v):
+    cdef Value h
+    if v.buf.space == HOST_SPACE:
+        return scalar_at(v)
+    on_host(&h, v)
+    try:
+        return scalar_at(&h)
+    finally:
+        value_drop(&h)
+
+
+cdef object scalar_at(const Value *v):
     cdef int t = v.meta.dtype
     cdef char *p = v.data
     if t == D_F64:
@@ -146,15 +168,20 @@ cdef tuple strides_tuple(const Meta *m):
 cdef str describe(const Value *v, str name, str suffix):
     """NumPy's way of printing, with the dtype, and with the shape where the elements do not show it."""
     cdef Meta *m = v.meta
-    parts = []
-    if v.buf.space == HOST_SPACE:
-        parts.append(np.array2string(export_array(v), prefix=name + "(", separator=", "))
-    if v.buf.space != HOST_SPACE or (m.size == 0 and m.rank > 1) or m.size > np.get_printoptions()["threshold"]:
+    parts = [np.array2string(host_array(v), prefix=name + "(", separator=", ")]
+    if (m.size == 0 and m.rank > 1) or m.size > np.get_printoptions()["threshold"]:
         parts.append(f"shape={shape_tuple(m)}")
     if v.buf.space != HOST_SPACE:
         parts.append(f"placement={placement_of(v)!r}")
     parts.append(f"dtype={dtype_object(m.dtype)}")
     return f"{name}({', '.join(parts)}{suffix})"
+
+
+cdef int copy_of(Value *out, const Value *v) except -1:
+    """Fresh dense memory in the same place and order of axes."""
+    if v.buf.space == HOST_SPACE:
+        return duplicate(out, v)
+    return device_copy(out, v, meta_like(v.meta, v.meta.dtype))
 
 
 # ---- the class -------------------------------------------------------------------------------------------------------
@@ -284,8 +311,7 @@ cdef class Tensor:
 
     def __deepcopy__(self, memo):
         cdef Value v
-        check_host(&self.v, "deepcopy")
-        duplicate(&v, &self.v)
+        copy_of(&v, &self.v)
         memo[id(self)] = t = wrap_tensor(&v)
         return t
 

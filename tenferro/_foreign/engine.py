@@ -73,16 +73,19 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
         self.xp = _compatible(given)
         plain = given is np
         torch = given.__name__.rpartition(".")[2] == "torch"
-        own_from, own_to = (getattr(type(self), f) is not getattr(NamespaceEngine, f) for f in ("from_host", "to_host"))
         self._given = given
         self._torch = sys.modules["torch"] if torch else None
         declared = type(self).name
         name = name or (declared if isinstance(declared, str) else given.__name__.rpartition(".")[2])
-        self._prepare(name, set(ALL) - _lacking(self.xp), not torch, not plain,
-                      None if plain and not own_from else self.from_host, None if plain and not own_to else self.to_host)
+        self._prepare(name, set(ALL) - _lacking(self.xp), not torch, not plain, *self._conversions(plain))
         self._dtypes = {np.dtype(d): getattr(self.xp, d) for d in ALL if hasattr(self.xp, d)}
         self._kinds = {self.xp.zeros((), dtype=t).dtype: d.kind for d, t in self._dtypes.items()}
         self._levels = {op: self._method(op) for op in OPERATIONS}
+
+    def _conversions(self, plain):
+        """`from_host` and `to_host`, or None where NumPy's arrays are the library's."""
+        own_from, own_to = (getattr(type(self), f) is not getattr(NamespaceEngine, f) for f in ("from_host", "to_host"))
+        return None if plain and not own_from else self.from_host, None if plain and not own_to else self.to_host
 
     def _method(self, op):
         """Bind the method of an operation; returns who computes it."""

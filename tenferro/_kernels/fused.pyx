@@ -32,7 +32,6 @@ ctypedef struct Pass:
     Py_ssize_t strides[MAX_EXTERNAL][64]
     char *data[MAX_EXTERNAL]
 
-cdef int[13] ITEMSIZE = [1, 1, 2, 4, 8, 1, 2, 4, 8, 4, 8, 8, 16]
 
 
 cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcept nogil:
@@ -101,8 +100,8 @@ cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params 
                 s.stride[k] = p.strides[r][p.rank - 1]
                 continue
             if k == s.n - 1:
-                itemsizes[r - p.n_external] = ITEMSIZE[s.loop.result]
-                largest = max(largest, <Py_ssize_t> ITEMSIZE[s.loop.result])
+                itemsizes[r - p.n_external] = itemsize_of(s.loop.result)
+                largest = max(largest, <Py_ssize_t> itemsize_of(s.loop.result))
             s.stride[k] = itemsizes[r - p.n_external]
         code += 7
     bytes_each += n_slots * largest

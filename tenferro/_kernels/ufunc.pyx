@@ -276,15 +276,6 @@ cdef inline bint flat(const Value *ins, int n, const Meta *m) noexcept nogil:
     return True
 
 
-cdef inline bint same_order(const Meta *a, const Meta *b) noexcept nogil:
-    """Equal shapes, and strides that are equal in units of the element."""
-    cdef int i
-    for i in range(a.rank):
-        if a.dims[i] != b.dims[i] or a.dims[a.rank + i] * b.itemsize != b.dims[b.rank + i] * a.itemsize:
-            return False
-    return True
-
-
 cdef inline int integer_power_failed(int op, int dtype) except -1:
     return -1 if op == Op.POW and dtype < D_F32 and PyErr_Occurred() != NULL else 0
 

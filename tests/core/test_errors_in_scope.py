@@ -2,9 +2,11 @@
 
 import copy
 import ctypes
+import pickle
 
 import numpy as np
 import pytest
+from remote_arrays import RemoteEngine
 
 import tenferro as tfr
 from tenferro import errors
@@ -12,58 +14,59 @@ from tenferro._kernels import copy as kernels
 
 # ---- memory that the engine cannot reach -------------------------------------------------------------------------------
 
-
-class Value(ctypes.Structure):
-    """The first field of an eager tensor; see ``tenferro/_core/abi.pxd``."""
-
-    _fields_ = [("meta", ctypes.c_void_p), ("buffer", ctypes.c_void_p), ("data", ctypes.c_void_p)]
-
-
-class Buffer(ctypes.Structure):
-    _fields_ = [("refs", ctypes.c_ssize_t), ("data", ctypes.c_void_p), ("nbytes", ctypes.c_ssize_t),
-                ("owner", ctypes.c_void_p), ("space", ctypes.c_int), ("flags", ctypes.c_int)]
-
-
 @pytest.fixture
 def elsewhere():
-    """A tracked tensor whose buffer says that it lies in memory space 7."""
-    x = tfr.variable(np.arange(128.0))
-    value = Value.from_address(id(x) + object.__basicsize__)
-    buffer = Buffer.from_address(value.buffer)
-    assert (buffer.data, buffer.nbytes, buffer.space) == (value.data, 1024, 0)
-    buffer.space = 7
-    yield x
-    buffer.space = 0
+    """A tracked tensor in memory of another place."""
+    rt = tfr.EagerRuntime()
+    with rt.session(RemoteEngine()) as session:
+        return rt.variable_from(session.constant_from_host(np.arange(128.0)))
 
 
 @pytest.mark.parametrize("use", [
     tfr.exp, lambda x: x + x, lambda x: 2 * x, lambda x: tfr.where(x > 0, x, 0), lambda x: tfr.clamp(x, 0, 1), tfr.sum,
     lambda x: tfr.concatenate([x, x]), lambda x: x @ x, lambda x: x[[0, 1]], tfr.cumsum,
-    lambda x: tfr.cast(x, "float32"), lambda x: tfr.ravel(tfr.reshape(x, (8, 16)).T), lambda x: tfr.constant(np.zeros(128)) + x,
+    lambda x: tfr.cast(x, "float32"), lambda x: tfr.ravel(tfr.reshape(x, (8, 16)).T),
+    lambda x: x.runtime.constant_from(np.zeros(128)) + x,
 ])  # fmt: skip
 def test_no_operation_reaches_foreign_memory(elsewhere, use):
-    with pytest.raises(errors.PlacementError, match="constant_from_host") as caught:
+    with pytest.raises(errors.PlacementError, match="to_tensor") as caught:
         use(elsewhere)
-    assert (caught.value.expected, caught.value.actual) == (0, 7)
+    assert (caught.value.expected, caught.value.actual) == ("cpu", "remote:0")
+    assert caught.value.op in str(caught.value)
 
 
 @pytest.mark.parametrize("use", [
-    lambda x: x.as_slice("float64"), lambda x: x.numpy(), np.asarray, memoryview, lambda x: x.tolist(), lambda x: x[0].item(),
-    lambda x: float(x[0]), lambda x: x.value().as_slice("float64"), lambda x: x.value().numpy(),
-    lambda x: np.asarray(x.value()),
-    lambda x: x.duplicate_value(), lambda x: x.detach_into(tfr.EagerRuntime()), copy.deepcopy, lambda x: x.to_tensor(),
+    lambda x: x.as_slice("float64"), lambda x: x.numpy(), np.asarray, memoryview, lambda x: x.value().as_slice("float64"),
+    lambda x: x.value().numpy(), lambda x: np.asarray(x.value()), pickle.dumps,
 ])  # fmt: skip
 def test_no_conversion_reads_foreign_memory(elsewhere, use):
     with pytest.raises(errors.HostAccessError, match="to_tensor") as caught:
         use(elsewhere.detach())
-    assert (caught.value.expected, caught.value.actual) == ("cpu", "device:7")
+    assert (caught.value.expected, caught.value.actual) == ("cpu", "remote:0")
     assert isinstance(caught.value, BufferError)
+
+
+@pytest.mark.parametrize("use", [
+    lambda x: x.tolist(), lambda x: x.to_tensor().numpy(), lambda x: [x[k].item() for k in range(128)],
+    lambda x: [float(x[k]) for k in range(128)], lambda x: [x.item(k) for k in range(128)],
+])  # fmt: skip
+def test_what_asks_for_elements_downloads_them(elsewhere, use):
+    assert list(use(elsewhere)) == list(range(128))
+
+
+@pytest.mark.parametrize("use", [
+    lambda x: x.duplicate_value(), lambda x: x.detach_into(tfr.EagerRuntime()).value(), lambda x: copy.deepcopy(x).value(),
+    lambda x: copy.deepcopy(x.value()),
+])  # fmt: skip
+def test_copies_stay_where_they_are(elsewhere, use):
+    y = use(elsewhere)
+    assert (y.placement, y.shape, y.strides) == ("remote:0", (128,), (8,))
 
 
 def test_foreign_memory_is_described(elsewhere):
     assert (elsewhere.shape, elsewhere.dtype, elsewhere[::2].shape) == ((128,), np.dtype("f8"), (64,))
-    assert "device:7" in repr(elsewhere)
-    assert elsewhere.value().placement == "device:7"
+    assert "remote:0" in repr(elsewhere) and "127." in repr(elsewhere)
+    assert elsewhere.value().placement == elsewhere.device == "remote:0"
 
 
 # ---- engines of another version ----------------------------------------------------------------------------------------
