@@ -1,5 +1,7 @@
 """Tensor-network programs as functions of quimb networks; each makes its network and the loss from a dtype."""
 
+from functools import partial
+
 import numpy as np
 import quimb as qu
 import quimb.tensor as qtn
@@ -16,6 +18,7 @@ def real(z):
 def matrix_product_energy(dtype):
     """Rayleigh quotient of a chain with a real operator."""
     operator = qtn.MPO_ham_heis(6)
+    assert all(x.dtype == np.float64 for x in operator.arrays)
 
     def energy(psi):
         bra = psi.H
@@ -43,8 +46,9 @@ def lattice_norm(dtype):
 
 
 def lattice_expectation(dtype):
-    """Expectation value of a NumPy operator on two neighbours."""
-    terms = {((0, 0), (0, 1)): np.asarray(qu.ham_heis(2)).real, ((1, 1), (2, 1)): np.asarray(qu.ham_heis(2)).real}
+    """Expectation value of NumPy operators on two neighbours, one real and one complex."""
+    terms = {((0, 0), (0, 1)): np.asarray(qu.ham_heis(2)).real, ((1, 1), (2, 1)): np.asarray(qu.rand_herm(4, seed=10))}
+    assert {type(x) for x in terms.values()} == {np.ndarray}
 
     def expectation(psi):
         return real(psi.compute_local_expectation(terms, max_bond=4, normalized=True))
@@ -73,7 +77,7 @@ def stripped_exponent(dtype):
     return _partition(dtype), logarithm
 
 
-def circuit(dtype):
+def circuit():
     """Overlap of a parametrised circuit with a unitary; the parameters are real, the tensors complex."""
     rng = np.random.default_rng(7)
     gates = qtn.Circuit(3)
@@ -103,3 +107,12 @@ def isometry(method, dtype):
 PROGRAMS = {f.__name__: f for f in (matrix_product_energy, matrix_product_compression, lattice_norm, lattice_expectation,
                                     corner_transfer, higher_order_renormalisation, stripped_exponent)}
 """Name -> function of the dtype."""
+
+DTYPES = ("float64", "complex128")
+
+CASES = {
+    **{f"{name}-{dtype}": (partial(f, dtype), {}) for name, f in PROGRAMS.items() for dtype in DTYPES},
+    "circuit": (circuit, {"tags": ["U3", "RZZ"]}),
+    **{f"{method}-{dtype}": (partial(isometry, method, dtype), {}) for method in METHODS for dtype in DTYPES},
+}
+"""Name -> function that makes network and loss, and options of the optimiser."""

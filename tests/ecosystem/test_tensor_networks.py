@@ -265,6 +265,20 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+def test_nothing_is_left_to_load_for_the_first_gradient():
+    found = run("import sys, autoray, numpy as np\n"
+                "from tenferro.quimb import TenferroHandler\n"
+                "def norm(x):\n"
+                "    u, s, vh = autoray.do('linalg.svd', autoray.do('linalg.qr', x)[1])\n"
+                "    return autoray.do('tensordot', u * s, vh, 1).sum()\n"
+                "handler = TenferroHandler()\n"
+                "handler.setup_fn(norm)\n"
+                "before = {*sys.modules}\n"
+                "assert handler.value_and_grad(np.diag([1.0, 2.0]))[1].shape == (2, 2)\n"
+                "print({*sys.modules} - before)")
+    assert found.stdout.strip() == "set()", found.stdout + found.stderr
+
+
 def test_quimb_is_optional():
     found = run("import sys; sys.modules['quimb'] = None; import autoray, numpy, tenferro.quimb as q, tenferro as tfr\n"
                 "assert autoray.do('linalg.svd', tfr.constant(numpy.ones((3, 2))))[0].shape == (3, 2)")
