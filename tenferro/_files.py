@@ -35,6 +35,10 @@ def save(path, tree):
         Mappings with strings as keys, lists, tuples and None to any depth around tensors, arrays and numbers. The names in
         the file are paths such as ``layers/0/weight``. Of a tracked tensor the value is written.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     ValidationError

@@ -36,7 +36,29 @@ class Generator:
         self.numpy = np.random.default_rng(seed)
 
     def spawn(self, n):
-        """A list of `n` independent generators, for threads or processes."""
+        """Independent generators, for threads or processes.
+
+        Parameters
+        ----------
+        n : int
+            How many.
+
+        Returns
+        -------
+        list of Generator
+
+        Raises
+        ------
+        ValueError
+            `n` is negative.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> a, b = tfr.random.default_rng(1).spawn(2)
+        >>> bool(a.normal() == b.normal())
+        False
+        """
         return [Generator(rng) for rng in self.numpy.spawn(n)]
 
     def standard_normal(self, size=None, dtype=np.float64):
@@ -48,6 +70,11 @@ class Generator:
             Shape; by default ``()``.
         dtype : dtype
             float32, float64, complex64 or complex128.
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
 
         Raises
         ------
@@ -74,6 +101,11 @@ class Generator:
             Shape; by default that of `loc` and `scale`.
         dtype : dtype
             float32, float64, complex64 or complex128.
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
 
         Raises
         ------
@@ -107,6 +139,11 @@ class Generator:
         dtype : dtype
             float32, float64, complex64 or complex128; where numbers are rounded to single precision, `high` can be reached.
 
+        Returns
+        -------
+        EagerTensor
+            Untracked.
+
         Raises
         ------
         ValidationError
@@ -131,6 +168,23 @@ class Generator:
     def random(self, size=None, dtype=np.float64):
         """Uniform numbers in ``[0, 1)``.
 
+        Parameters
+        ----------
+        size : int or tuple of int, optional
+            Shape; by default ``()``.
+        dtype : dtype
+            float32, float64, complex64 or complex128; both parts of complex numbers are uniform.
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
+
+        Raises
+        ------
+        DTypeMismatchError
+            Another dtype.
+
         Examples
         --------
         >>> import tenferro as tfr
@@ -145,7 +199,25 @@ class Generator:
         return constant(np.asarray(drawn, dtype), copy=False)
 
     def integers(self, low, high=None, size=None, dtype=np.int64, endpoint=False):
-        """Integers in ``[low, high)``, or ``[0, low)``; `high` is among them if `endpoint`.
+        """Integers in an interval, all with the same probability.
+
+        Parameters
+        ----------
+        low : int or integer array_like
+            The least integer; without `high` the bound, and 0 is the least.
+        high : int or integer array_like, optional
+            The bound, which is not drawn.
+        size : int or tuple of int, optional
+            Shape; by default that of `low` and `high`.
+        dtype : dtype
+            Of integers.
+        endpoint : bool
+            Whether the bound is drawn, too.
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
 
         Raises
         ------
@@ -162,7 +234,25 @@ class Generator:
         return constant(np.asarray(self.numpy.integers(on_host(low), high, size, dtype, endpoint)), copy=False)
 
     def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
-        """Elements of a tensor along an axis, or of ``range(a)``, with probabilities `p`.
+        """Elements of a tensor along an axis, or of ``range(a)``.
+
+        Parameters
+        ----------
+        a : int or array_like
+        size : int or tuple of int, optional
+            Shape; by default ``()``.
+        replace : bool
+            Whether an element may be drawn twice.
+        p : array_like, optional
+            Probabilities; equal by default.
+        axis : int
+        shuffle : bool
+            Whether what is drawn without replacement comes in random order, too.
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
 
         Raises
         ------
@@ -181,6 +271,21 @@ class Generator:
 
     def permutation(self, x, axis=0):
         """The slices of a tensor along an axis, or ``range(x)``, in random order.
+
+        Parameters
+        ----------
+        x : int or array_like
+        axis : int
+
+        Returns
+        -------
+        EagerTensor
+            Untracked.
+
+        Raises
+        ------
+        ValueError
+            The axis is out of range.
 
         Examples
         --------
@@ -239,6 +344,20 @@ _shared = Generator()
 def seed(seed=None):
     """Start the module's generator anew from a seed, for reproducible numbers.
 
+    Parameters
+    ----------
+    seed : int, sequence of int, numpy.random.SeedSequence or numpy.random.Generator, optional
+        Without it the numbers are different every time.
+
+    Returns
+    -------
+    None
+
+    Raises
+    ------
+    ValueError
+        The seed is negative.
+
     Examples
     --------
     >>> import tenferro as tfr
@@ -257,6 +376,15 @@ def default_rng(seed=None):
     Parameters
     ----------
     seed : int, sequence of int, numpy.random.SeedSequence, numpy.random.Generator or Generator, optional
+
+    Returns
+    -------
+    Generator
+
+    Raises
+    ------
+    ValueError
+        The seed is negative.
 
     Examples
     --------

@@ -67,7 +67,42 @@ def grad(f, argnums=0, has_aux=False):
 
 
 def value_and_grad(f, argnums=0, has_aux=False, *, _op="value_and_grad"):
-    """The same as `grad`, but the function returns ``(value, gradient)``, or ``((value, auxiliary), gradient)``."""
+    """A function that returns the value and the gradient of a scalar function.
+
+    Parameters
+    ----------
+    f : callable
+        Returns a scalar, or ``(scalar, auxiliary)`` if `has_aux`. For a complex scalar the gradient is that of its
+        real part.
+    argnums : int or sequence of int
+        Which positional arguments to differentiate with respect to; negative numbers count from the last one. The other
+        arguments, and keyword arguments, are handed on as they are.
+    has_aux : bool
+        Whether `f` returns a second thing that is not differentiated.
+
+    Returns
+    -------
+    callable
+        Takes the arguments of `f`; returns ``(value, gradient)``, or ``((value, auxiliary), gradient)``, with the gradient
+        that `grad` gives.
+
+    Raises
+    ------
+    NonScalarGradError
+        The shape of the result is not ``()``.
+    ValidationError
+        An argument is of integers or no array (pass ``dtype=float``), `argnums` is out of range, `f` returns a
+        container.
+    ContextMismatchError
+        Arguments belong to different runtimes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> value, gradient = tfr.value_and_grad(lambda x: x * x * x)(2.0)
+    >>> value.item(), gradient.item()
+    (8.0, 12.0)
+    """
     check_function(f, _op)
 
     @functools.wraps(f)
@@ -166,10 +201,20 @@ def jvp(f, primals, tangents, has_aux=False):
 
 
 def hvp(f):
-    """A function ``product(x, v, *args, **kwargs)``: the Hessian of a scalar ``f(x, *args, **kwargs)`` times `v`.
+    """A function that multiplies the Hessian of a scalar function by a vector.
 
-    `v` has the structure, shapes and dtypes of `x`, and so has the result. The gradient is differentiated forwards,
-    at about four times the cost of `f`. For complex `x` it is the derivative of the gradient along `v`.
+    The gradient is differentiated forwards, at about four times the cost of `f`.
+
+    Parameters
+    ----------
+    f : callable
+        ``f(x, *args, **kwargs)`` returns a scalar.
+
+    Returns
+    -------
+    callable
+        ``product(x, v, *args, **kwargs)``; `v` has the structure, shapes and dtypes of `x`, and so has the result. For complex
+        `x` it is the derivative of the gradient along `v`.
 
     Raises
     ------
@@ -190,7 +235,29 @@ def hvp(f):
 
 
 def stop_gradient(x):
-    """The tensors of a container without their trace; what is no tensor stays. No transform sees through."""
+    """The tensors of a container without their trace; no transform sees through.
+
+    Parameters
+    ----------
+    x : container of EagerTensor
+        What is no tensor stays.
+
+    Returns
+    -------
+    container of EagerTensor
+        With the structure of `x`.
+
+    Raises
+    ------
+    RuntimeStateError
+        A handle was consumed by `into_value`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.grad(lambda x: x * tfr.stop_gradient(x))(3.0).item()
+    3.0
+    """
     return map_tree(lambda leaf: leaf.detach() if isinstance(leaf, EagerTensor) else leaf, x)
 
 

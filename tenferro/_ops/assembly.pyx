@@ -118,9 +118,17 @@ def concatenate(arrays, axis=0):
     Raises
     ------
     AxisError
+        The axis is out of range.
     ShapeMismatchError
+        The other axes differ.
     ValidationError
         Nothing is given.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.concatenate([[1.0, 2.0], [3.0]])
+    EagerTensor([1., 2., 3.], dtype=float64)
     """
     cdef tuple xs = some(arrays, "concatenate")
     cdef EagerTensor x
@@ -147,9 +155,18 @@ def stack(arrays, axis=0):
     Raises
     ------
     AxisError
+        The axis is out of range.
     ShapeMismatchError
+        The shapes differ.
     ValidationError
         Nothing is given.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.stack([[1.0, 2.0], [3.0, 4.0]], axis=1)
+    EagerTensor([[1., 3.],
+                 [2., 4.]], dtype=float64)
     """
     cdef tuple xs = some(arrays, "stack")
     return join(xs, axis_of(axis, (<EagerTensor> xs[0]).v.meta.rank + 1), True)
@@ -237,6 +254,7 @@ def pad(x, pad_width, mode="constant", constant_values=0):
     ----------
     x : array_like
     pad_width : int, (before, after), sequence of pairs, or dict from axis to pair
+        Number of elements to add at the ends of every axis.
     mode : {"constant", "edge", "reflect", "symmetric", "wrap"}
         As NumPy's.
     constant_values : array_like
@@ -253,6 +271,12 @@ def pad(x, pad_width, mode="constant", constant_values=0):
         A negative width, an unknown mode, or a mode that has nothing to repeat.
     ShapeMismatchError, DTypeMismatchError
         Malformed widths or constants.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.pad([1.0, 2.0], (1, 2), constant_values=9.0)
+    EagerTensor([9., 1., 2., 9., 9.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef list widths = pad_widths(pad_width, t.v.meta.rank)
@@ -297,11 +321,24 @@ def tril(x, k=0):
     ----------
     x : array_like, at least two axes
     k : int
+        Number of the diagonal: 0 is the main one, positive ones lie to the right of it.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype and shape.
 
     Raises
     ------
     AxisError
         Fewer than two axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.tril([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[1., 0.],
+                 [3., 4.]], dtype=float64)
     """
     return triangle_of(Op.TRIL, matrix(x, "tril"), size_of(k, "k"))
 
@@ -313,11 +350,24 @@ def triu(x, k=0):
     ----------
     x : array_like, at least two axes
     k : int
+        Number of the diagonal: 0 is the main one, positive ones lie to the right of it.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype and shape.
 
     Raises
     ------
     AxisError
         Fewer than two axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.triu([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[1., 2.],
+                 [0., 4.]], dtype=float64)
     """
     return triangle_of(Op.TRIU, matrix(x, "triu"), size_of(k, "k"))
 
@@ -338,6 +388,7 @@ def embed_diag(x, offset=0, axis1=-2, axis2=-1):
     ----------
     x : array_like, at least one axis
     offset : int
+        0 is the main diagonal, positive ones lie to the right of it.
     axis1, axis2 : int
         The two axes in the result, of length ``x.shape[-1] + abs(offset)``.
 
@@ -349,6 +400,13 @@ def embed_diag(x, offset=0, axis1=-2, axis2=-1):
     ------
     AxisError
         An axis out of range, equal axes, or no axis in x.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.embed_diag([1.0, 2.0])
+    EagerTensor([[1., 0.],
+                 [0., 2.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t shape[65]

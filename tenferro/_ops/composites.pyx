@@ -61,19 +61,71 @@ def split(x, indices_or_sections, axis=0):
     Raises
     ------
     AxisError
+        The axis is out of range.
     ShapeMismatchError
         The axis has no so many equal parts.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.split([1.0, 2.0, 3.0, 4.0], 2)
+    [EagerTensor([1., 2.], dtype=float64), EagerTensor([3., 4.], dtype=float64)]
     """
     return cut(as_eager(x), indices_or_sections, axis, True)
 
 
 def array_split(x, indices_or_sections, axis=0):
-    """The same as `split`, but the parts may differ in length by one."""
+    """Split along an axis into parts whose lengths may differ by one; a list of views.
+
+    Parameters
+    ----------
+    x : array_like
+    indices_or_sections : int or sequence of int
+        Number of equal parts, or the places to cut at.
+    axis : int
+
+    Returns
+    -------
+    list of EagerTensor
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> [part.shape for part in tfr.array_split([1.0, 2.0, 3.0], 2)]
+    [(2,), (1,)]
+    """
     return cut(as_eager(x), indices_or_sections, axis, False)
 
 
 def unstack(x, axis=0):
-    """Tuple of the parts ``x[i]`` along an axis, without it; views."""
+    """The parts ``x[i]`` along an axis, without it; views.
+
+    Parameters
+    ----------
+    x : array_like
+    axis : int
+        The axis to take apart.
+
+    Returns
+    -------
+    tuple of EagerTensor
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range, or `x` has none.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unstack([[1.0, 2.0], [3.0, 4.0]])
+    (EagerTensor([1., 2.], dtype=float64), EagerTensor([3., 4.], dtype=float64))
+    """
     cdef EagerTensor t = as_eager(x)
     cdef int k = axis_of(axis, t.v.meta.rank)
     return tuple([take_at(t, k, i) for i in range(t.v.meta.dims[k])])
@@ -106,8 +158,15 @@ def roll(x, shift, axis=None):
     Raises
     ------
     AxisError
+        An axis is out of range.
     ShapeMismatchError
         The numbers of shifts and axes differ.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.roll([1.0, 2.0, 3.0], 1)
+    EagerTensor([3., 1., 2.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), y
     if axis is None:
@@ -136,10 +195,21 @@ def tile(x, reps):
     reps : int or sequence of int
         Repeats for the last axes; more of them than axes make new leading axes.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     ValidationError
         A negative number, or too many axes to repeat at once.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.tile([1.0, 2.0], 2)
+    EagerTensor([1., 2., 1., 2.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t n[64]
@@ -200,15 +270,27 @@ def repeat(x, repeats, axis=None):
     axis : int, optional
         The flattened tensor is used by default.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
+        The axis is out of range.
     ValidationError
         A negative number of repeats.
     ShapeMismatchError
         The number of repeats is neither 1 nor the length of the axis.
     DTypeMismatchError
         Repeats that are not integers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.repeat([1.0, 2.0], [1, 2])
+    EagerTensor([1., 2., 2.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int k = 0
@@ -237,18 +319,52 @@ def trace(x, offset=0, axis1=0, axis2=1):
     Parameters
     ----------
     x : array_like, at least two axes
-    offset, axis1, axis2 : int
-        As in `extract_diag`.
+    offset : int
+        0 is the main diagonal, positive ones lie to the right of it.
+    axis1, axis2 : int
+        Rows and columns.
+
+    Returns
+    -------
+    EagerTensor
+        `x`'s other axes.
 
     Raises
     ------
     AxisError
+        An axis out of range, or the same twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.trace([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor(5., dtype=float64)
     """
     return reduce_op(Op.REDUCE_SUM, <EagerTensor> extract_diag(x, offset, axis1, axis2), -1, False)
 
 
 def broadcast_arrays(*arrays):
-    """Tuple of the tensors, broadcast to their common shape; views."""
+    """Tensors broadcast to their common shape; views.
+
+    Parameters
+    ----------
+    *arrays : array_like
+
+    Returns
+    -------
+    tuple of EagerTensor
+
+    Raises
+    ------
+    ShapeMismatchError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> [x.shape for x in tfr.broadcast_arrays([[1.0], [2.0]], [1.0, 2.0, 3.0])]
+    [(2, 3), (2, 3)]
+    """
     cdef tuple xs = operands(arrays)
     try:
         shape = np.broadcast_shapes(*[x.shape for x in xs])
@@ -261,33 +377,167 @@ def broadcast_arrays(*arrays):
 
 
 def atleast_1d(x):
-    """x, with one axis if it has none."""
+    """The tensor with one axis if it has none.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.atleast_1d(5.0)
+    EagerTensor([5.], dtype=float64)
+    """
     cdef EagerTensor t = as_eager(x)
     return expand(t, 1) if t.v.meta.rank == 0 else +t
 
 
 def atleast_2d(x):
-    """x, with new leading axes if it has fewer than two."""
+    """The tensor with new leading axes if it has fewer than two.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.atleast_2d([1.0, 2.0])
+    EagerTensor([[1., 2.]], dtype=float64)
+    """
     cdef EagerTensor t = as_eager(x)
     return +t if t.v.meta.rank > 1 else expand(t, 3 if t.v.meta.rank == 0 else 1)
 
 
 def hstack(arrays):
-    """Join along the second axis, vectors along their only one."""
+    """Join along the second axis, vectors along their only one.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Equal shapes except along that axis; dtypes are promoted. Scalars count as vectors.
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    ShapeMismatchError
+        The other axes differ.
+    ValidationError
+        Nothing is given.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.hstack([[1.0, 2.0], [3.0]])
+    EagerTensor([1., 2., 3.], dtype=float64)
+    """
     cdef list xs = [atleast_1d(x) for x in operands(arrays)]
     return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1)
 
 
 def vstack(arrays):
-    """Join along the first axis; vectors are rows."""
+    """Join along the first axis; vectors are rows.
+
+    Parameters
+    ----------
+    arrays : sequence of array_like
+        Equal shapes except along the first axis; dtypes are promoted.
+
+    Returns
+    -------
+    EagerTensor
+        At least two axes.
+
+    Raises
+    ------
+    ShapeMismatchError
+        The other axes differ.
+    ValidationError
+        Nothing is given.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.vstack([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[1., 2.],
+                 [3., 4.]], dtype=float64)
+    """
     return concatenate([atleast_2d(x) for x in operands(arrays)], 0)
 
 
 def fliplr(x):
-    """The order reversed along the second axis."""
+    """The order reversed along the second axis; a view.
+
+    Parameters
+    ----------
+    x : array_like, at least two axes
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    AxisError
+        There is no second axis.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.fliplr([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[2., 1.],
+                 [4., 3.]], dtype=float64)
+    """
     return reverse(x, 1)
 
 
 def flipud(x):
-    """The order reversed along the first axis."""
+    """The order reversed along the first axis; a view.
+
+    Parameters
+    ----------
+    x : array_like, at least one axis
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    AxisError
+        There is no axis.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.flipud([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[3., 4.],
+                 [1., 2.]], dtype=float64)
+    """
     return reverse(x, 0)

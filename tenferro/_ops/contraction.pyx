@@ -122,6 +122,12 @@ def matmul(a, b):
         The summed axes differ, batch axes do not broadcast, or an operand is a scalar.
     IntegerOverflowError
         A matrix dimension exceeds 2**31 - 1.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.matmul([[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+    EagerTensor([3., 7.], dtype=float64)
     """
     cdef tuple pair
     if type(a) is EagerTensor and type(b) is EagerTensor:
@@ -153,7 +159,16 @@ def vecdot(a, b, axis=-1):
 
     Raises
     ------
-    ShapeMismatchError, AxisError
+    ShapeMismatchError
+        The lengths along the axis differ, or the other axes do not broadcast.
+    AxisError
+        The axis is out of range.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.vecdot([1j, 2.0], [1j, 3.0])
+    EagerTensor(7.+0.j, dtype=complex128)
     """
     cdef Py_ssize_t lx[64]
     cdef Py_ssize_t ly[64]
@@ -264,7 +279,21 @@ def dot_general(a, b, contracting, batch=((), ())):
 
     Raises
     ------
-    ShapeMismatchError, AxisError, ValidationError, IntegerOverflowError
+    ShapeMismatchError
+        Axes that are summed or run together differ in length.
+    AxisError
+        An axis is out of range or named twice.
+    ValidationError
+        The axes named for the two operands differ in number.
+    IntegerOverflowError
+        A matrix dimension exceeds 2**31 - 1.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> a, b = tfr.ones((5, 2, 3)), tfr.ones((3, 5))
+    >>> tfr.dot_general(a, b, ([2], [0]), ([0], [1])).shape
+    (5, 2)
     """
     cdef int cx[64]
     cdef int cy[64]
@@ -283,6 +312,7 @@ def tensordot(a, b, axes=2):
     Parameters
     ----------
     a, b : array_like
+        Dtypes are promoted.
     axes : int or pair of (int or sequence of int)
         That many last axes of `a` and first axes of `b`, or the axes of each.
 
@@ -293,7 +323,20 @@ def tensordot(a, b, axes=2):
 
     Raises
     ------
-    ShapeMismatchError, AxisError, ValidationError, IntegerOverflowError
+    ShapeMismatchError
+        Axes that are summed or run together differ in length.
+    AxisError
+        An axis is out of range or named twice.
+    ValidationError
+        The axes named for the two operands differ in number.
+    IntegerOverflowError
+        A matrix dimension exceeds 2**31 - 1.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.tensordot(tfr.ones((2, 3, 4)), tfr.ones((4, 3)), axes=([2, 1], [0, 1]))
+    EagerTensor([12., 12.], dtype=float64)
     """
     cdef int cx[64]
     cdef int cy[64]
@@ -330,9 +373,28 @@ cdef EagerTensor over_one_axis(str op, object a, object b, int from_end):
 def dot(a, b):
     """Sum over the last axis of `a` and the last but one (or only) axis of `b`; a scalar multiplies.
 
+    Parameters
+    ----------
+    a, b : array_like
+        Dtypes are promoted.
+
+    Returns
+    -------
+    EagerTensor
+        The other axes of `a`, then those of `b`.
+
     Raises
     ------
-    ShapeMismatchError, IntegerOverflowError
+    ShapeMismatchError
+        The summed axes differ in length.
+    IntegerOverflowError
+        A matrix dimension exceeds 2**31 - 1.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.dot([1.0, 2.0], [3.0, 4.0])
+    EagerTensor(11., dtype=float64)
     """
     return over_one_axis("dot", a, b, 2)
 
@@ -340,9 +402,28 @@ def dot(a, b):
 def inner(a, b):
     """Sum over the last axes of `a` and `b`; a scalar multiplies.
 
+    Parameters
+    ----------
+    a, b : array_like
+        Dtypes are promoted.
+
+    Returns
+    -------
+    EagerTensor
+        The other axes of `a`, then those of `b`.
+
     Raises
     ------
-    ShapeMismatchError, IntegerOverflowError
+    ShapeMismatchError
+        The summed axes differ in length.
+    IntegerOverflowError
+        A matrix dimension exceeds 2**31 - 1.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.inner([[1.0, 2.0], [3.0, 4.0]], [1.0, 10.0])
+    EagerTensor([21., 43.], dtype=float64)
     """
     return over_one_axis("inner", a, b, 1)
 
@@ -354,10 +435,29 @@ cdef EagerTensor flat(EagerTensor x):
 def outer(a, b):
     """All products of an element of `a` and an element of `b`, both flattened in row-major order.
 
+    Parameters
+    ----------
+    a, b : array_like
+        Dtypes are promoted.
+
     Returns
     -------
     EagerTensor
         Shape ``(a.size, b.size)``.
+
+    Raises
+    ------
+    DTypeMismatchError
+        A dtype is not supported.
+    IntegerOverflowError
+        The size of the result is too large.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.outer([1.0, 2.0], [3.0, 4.0])
+    EagerTensor([[3., 4.],
+                 [6., 8.]], dtype=float64)
     """
     x, y = pair_of(a, b)
     return general("outer", flat(<EagerTensor> x), NULL, NULL, 0, flat(<EagerTensor> y), NULL, NULL, 0)

@@ -54,6 +54,18 @@ def real(x):
     Returns
     -------
     EagerTensor
+        Of the real dtype of the same precision.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.real([1 + 2j, 3.0])
+    EagerTensor([1., 3.], dtype=float64)
     """
     return real_part(as_eager(x))
 
@@ -68,6 +80,18 @@ def imag(x):
     Returns
     -------
     EagerTensor
+        Of the real dtype of the same precision.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.imag([1 + 2j, 3.0])
+    EagerTensor([2., 0.], dtype=float64)
     """
     return imag_part(as_eager(x))
 
@@ -82,6 +106,17 @@ def conj(x):
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.conj([1 + 2j, 3.0])
+    EagerTensor([1.-2.j, 3.-0.j], dtype=complex128)
     """
     cdef EagerTensor t = as_eager(x)
     return apply1(Op.CONJ, t) if is_complex(t.v.meta.dtype) else same(t)
@@ -99,6 +134,19 @@ def complex(re, im):
     -------
     EagerTensor
         complex64 for float32 parts, else complex128.
+
+    Raises
+    ------
+    DTypeMismatchError
+        A part is complex.
+    ShapeMismatchError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.complex([1.0, 2.0], -1.0)
+    EagerTensor([1.-1.j, 2.-1.j], dtype=complex128)
     """
     return binary(Op.COMPLEX, re, im)
 
@@ -155,6 +203,17 @@ def where(condition, x, y):
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    ShapeMismatchError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.where([True, False], [1.0, 2.0], 0.0)
+    EagerTensor([1., 0.], dtype=float64)
     """
     return select(condition, x, y)
 
@@ -216,6 +275,17 @@ def clamp(x, min=None, max=None):
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    ShapeMismatchError
+        The shapes do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.clip([-1.0, 0.5, 2.0], 0.0, 1.0)
+    EagerTensor([0. , 0.5, 1. ], dtype=float64)
     """
     return clamped(x, min, max)
 
@@ -237,6 +307,12 @@ def scale(x, factor):
     ------
     ShapeMismatchError
         The factor is no scalar; `mul` broadcasts.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.scale([1.0, 2.0], 3.0)
+    EagerTensor([3., 6.], dtype=float64)
     """
     shape = () if is_scalar(factor) else np.shape(factor) if not isinstance(factor, EagerTensor) else factor.shape
     if shape != ():
@@ -258,6 +334,17 @@ def round(x, decimals=0):
     -------
     EagerTensor
         Of the dtype of `x`; bools give float32.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.round([0.5, 1.5, 2.25], 1)
+    EagerTensor([0.5, 1.5, 2.2], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int dtype = t.v.meta.dtype
@@ -289,6 +376,19 @@ def polygamma(n, x):
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    ValidationError
+        The order is negative.
+    DTypeMismatchError
+        `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.polygamma(1, 1.0)
+    EagerTensor(1.64493407, dtype=float64)
     """
     cdef Py_ssize_t order
     cdef EagerTensor t = as_eager(x)
@@ -327,9 +427,20 @@ def cast(x, dtype):
     -------
     EagerTensor
 
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
     See Also
     --------
     convert : Refuses to lose information.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cast([1.75, -1.75], tfr.int64)
+    EagerTensor([ 1, -1], dtype=int64)
     """
     return astype_(as_eager(x), dtype_code(dtype))
 
@@ -353,6 +464,12 @@ def convert(x, dtype):
     ValidationError
         A value is out of range, has a fraction or an imaginary part that the dtype lacks, is an integer beyond the
         precision of a floating dtype, or is not finite and the dtype is one of integers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.convert([1.0, 2.0], tfr.int64)
+    EagerTensor([1, 2], dtype=int64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int code = dtype_code(dtype)

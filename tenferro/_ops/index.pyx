@@ -73,6 +73,12 @@ def gather(x, indices, axis=None):
     Notes
     -----
     The adjoint of ``gather(x, indices, axis)`` is ``scatter_add(zeros_like(x), indices, g, axis)``.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.gather([[1.0, 2.0], [3.0, 4.0]], ([0, 1], [1, 0]))
+    EagerTensor([2., 3.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t p[HEAD]
@@ -114,6 +120,12 @@ def scatter(x, indices, updates, axis=None):
     ------
     AxisError, ShapeMismatchError, DTypeMismatchError
         As in `gather`, and for updates that do not fit.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.scatter([0.0, 0.0, 0.0], [2, 0], [5.0, 7.0])
+    EagerTensor([7., 0., 5.], dtype=float64)
     """
     return scatter_into(Op.SCATTER, "scatter", x, indices, updates, axis)
 
@@ -144,6 +156,12 @@ def scatter_add(x, indices, updates, axis=None):
     ------
     AxisError, ShapeMismatchError, DTypeMismatchError
         As in `gather`, and for updates that do not fit.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.scatter_add([0.0, 0.0, 0.0], [2, 2], [5.0, 7.0])
+    EagerTensor([ 0.,  0., 12.], dtype=float64)
     """
     return scatter_into(Op.SCATTER_ADD, "scatter_add", x, indices, updates, axis)
 
@@ -203,6 +221,12 @@ def take(x, indices, axis=None, mode="raise"):
         An index or the axis is out of range.
     DTypeMismatchError
         `indices` does not hold integers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.take([1.0, 2.0, 3.0], [2, 0])
+    EagerTensor([3., 1.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), idx = integers(indices, t, "take")
     cdef int a
@@ -237,6 +261,13 @@ def index_select(x, axis, index):
         `index` is not one-dimensional.
     DTypeMismatchError
         `index` does not hold integers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.index_select([[1.0, 2.0], [3.0, 4.0]], 1, [1])
+    EagerTensor([[2.],
+                 [4.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), idx = integers(index, t, "index_select")
     cdef int a = axis_of(axis, t.v.meta.rank)
@@ -271,6 +302,13 @@ def take_along_axis(x, indices, axis=-1):
         The ranks differ, or the other axes cannot be broadcast.
     DTypeMismatchError
         `indices` does not hold integers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.take_along_axis([[1.0, 5.0], [3.0, 2.0]], [[1], [0]])
+    EagerTensor([[5.],
+                 [3.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), idx = integers(indices, t, "take_along_axis")
     cdef Py_ssize_t p[2]

@@ -250,6 +250,12 @@ def index_set(x, index, value):
         `value` or a mask does not fit.
     DTypeMismatchError
         `value` is of another kind than `x`, or an index array is neither integer nor bool.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.index_set([1.0, 2.0, 3.0], slice(0, 2), 9.0)
+    EagerTensor([9., 9., 3.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), v, idx
     cdef Index s = parse(t, index if isinstance(index, tuple) else (index,))

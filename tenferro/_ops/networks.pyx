@@ -61,11 +61,18 @@ def sigmoid(x):
     Returns
     -------
     EagerTensor
+        Between 0 and 1, of `x`'s shape.
 
     Raises
     ------
     DTypeMismatchError
         `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.sigmoid([-1.0, 0.0, 1.0])
+    EagerTensor([0.26894142, 0.5       , 0.73105858], dtype=float64)
     """
     return logistic(floating(x, "sigmoid"))
 
@@ -73,7 +80,26 @@ def sigmoid(x):
 def silu(x):
     """``x * sigmoid(x)``, also called swish; 0 at -inf.
 
-    Parameters, result and errors are those of `sigmoid`.
+    Parameters
+    ----------
+    x : array_like
+        Any real dtype; bool and integers are computed in float64.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s shape.
+
+    Raises
+    ------
+    DTypeMismatchError
+        `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.silu([-1.0, 0.0, 1.0])
+    EagerTensor([-0.26894142,  0.        ,  0.73105858], dtype=float64)
     """
     cdef EagerTensor t = floating(x, "silu")
     return absorb_mul(logistic(within(t, 800.0)), t)
@@ -82,7 +108,26 @@ def silu(x):
 def softplus(x):
     """``log(1 + exp(x))`` without overflow; its derivative is `sigmoid`.
 
-    Parameters, result and errors are those of `sigmoid`.
+    Parameters
+    ----------
+    x : array_like
+        Any real dtype; bool and integers are computed in float64.
+
+    Returns
+    -------
+    EagerTensor
+        Not negative, of `x`'s shape.
+
+    Raises
+    ------
+    DTypeMismatchError
+        `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.softplus([-1000.0, 0.0, 1000.0])
+    EagerTensor([0.00000000e+00, 6.93147181e-01, 1.00000000e+03], dtype=float64)
     """
     cdef EagerTensor t = floating(x, "softplus")
     return run2(Op.LOGADDEXP, t, real_scalar(0.0, t.v.meta.dtype))
@@ -112,6 +157,12 @@ def gelu(x, approximate="none"):
     Notes
     -----
     D. Hendrycks and K. Gimpel, Gaussian Error Linear Units, arXiv:1606.08415.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.gelu([-1.0, 0.0, 1.0])
+    EagerTensor([-0.15865525,  0.        ,  0.84134475], dtype=float64)
     """
     cdef EagerTensor t = floating(x, "gelu"), u
     if approximate == "none":
@@ -141,6 +192,12 @@ def relu(x):
     ------
     DTypeMismatchError
         `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.relu([-1.0, 0.0, 2.0])
+    EagerTensor([0., 0., 2.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), zero
     if is_complex(t.v.meta.dtype):
@@ -215,6 +272,12 @@ def softmax(x, axis=-1):
         An axis is out of range or named twice.
     DTypeMismatchError
         `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.softmax([0.0, 0.0, 1000.0])
+    EagerTensor([0., 0., 1.], dtype=float64)
     """
     return shares(floating(x, "softmax"), axis)
 
@@ -222,8 +285,31 @@ def softmax(x, axis=-1):
 def log_softmax(x, axis=-1):
     """``x - log(sum(exp(x)))`` along axes: the logarithm of `softmax`, also where that underflows or rounds to 1.
 
-    Parameters and errors are those of `softmax`. A slice whose elements are all -inf gives -inf, the logarithm of the
-    zeros that `softmax` gives; its derivatives are finite.
+    Parameters
+    ----------
+    x : array_like
+        Any real dtype; bool and integers are computed in float64.
+    axis : None, int or tuple of int
+        The last one by default; None means all.
+
+    Returns
+    -------
+    EagerTensor
+        A slice whose elements are all -inf gives -inf, the logarithm of the zeros that `softmax` gives; its derivatives are
+        finite.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    DTypeMismatchError
+        `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.log_softmax([0.0, 1000.0])
+    EagerTensor([-1000.,     0.], dtype=float64)
     """
     return log_shares(floating(x, "log_softmax"), axis)
 
@@ -254,6 +340,12 @@ def masked_softmax(x, mask, axis=-1):
         `mask` does not broadcast against `x`.
     DTypeMismatchError
         `x` is complex, or the mask is no mask.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.masked_softmax([1.0, 1.0, 5.0], [True, True, False])
+    EagerTensor([0.5, 0.5, 0. ], dtype=float64)
     """
     cdef EagerTensor t = floating(x, "masked_softmax")
     return shares(masked(t, checked_mask(mask, t, "masked_softmax")), axis)
@@ -262,7 +354,35 @@ def masked_softmax(x, mask, axis=-1):
 def masked_log_softmax(x, mask, axis=-1):
     """`log_softmax` of the elements where a mask is true; -inf elsewhere, with derivative 0.
 
-    Parameters and errors are those of `masked_softmax`.
+    Parameters
+    ----------
+    x : array_like
+        Any real dtype; bool and integers are computed in float64. Elements that are masked may be anything, also NaN,
+        and have derivative 0.
+    mask : array_like of bool or integers
+        True (not 0) for the elements that take part; broadcasts against `x`.
+    axis : None, int or tuple of int
+        The last one by default; None means all.
+
+    Returns
+    -------
+    EagerTensor
+        -inf, with derivative 0, where the mask is not true.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    ShapeMismatchError
+        `mask` does not broadcast against `x`.
+    DTypeMismatchError
+        `x` is complex, or the mask is no mask.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.masked_log_softmax([1.0, 1.0, 5.0], [True, True, False])
+    EagerTensor([-0.69314718, -0.69314718,        -inf], dtype=float64)
     """
     cdef EagerTensor t = floating(x, "masked_log_softmax"), m = checked_mask(mask, t, "masked_log_softmax")
     return masked(log_shares(masked(t, m), axis), m)
@@ -323,6 +443,12 @@ def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
     Notes
     -----
     J. L. Ba, J. R. Kiros and G. E. Hinton, Layer Normalization, arXiv:1607.06450.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.layer_norm([1.0, 2.0, 3.0], eps=0.0)
+    EagerTensor([-1.22474487,  0.        ,  1.22474487], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef unsigned long long axes = axis_mask(t, axis)
@@ -335,11 +461,37 @@ def layer_norm(x, weight=None, bias=None, axis=-1, eps=1e-5):
 def rms_norm(x, weight=None, axis=-1, eps=1e-6):
     """``x / sqrt(mean(abs(x)**2) + eps) * weight`` along axes.
 
-    Parameters and errors are those of `layer_norm`. With ``eps=0``, a slice of zeros gives NaN.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; bool and integers are computed in float64.
+    weight : array_like, optional
+        Broadcasts against `x`.
+    axis : None, int or tuple of int
+        Axes of the mean, the last one by default; None means all.
+    eps : float
+        Not negative. With 0, a slice of zeros gives NaN.
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    ValidationError
+        `eps` is negative or not finite.
 
     Notes
     -----
     B. Zhang and R. Sennrich, Root Mean Square Layer Normalization, arXiv:1910.07467.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.rms_norm([3.0, 4.0], eps=0.0)
+    EagerTensor([0.84852814, 1.13137085], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef unsigned long long axes = axis_mask(t, axis)

@@ -100,6 +100,13 @@ def einsum(subscripts, *operands, optimize="auto"):
     -----
     The products are recorded one by one, so that the derivative with respect to N operands costs O(N) products. Orders
     that were found are kept, see `EagerRuntime.cache_stats`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.einsum("ij,jk->ik", [[1.0, 2.0], [3.0, 4.0]], [[1.0], [10.0]])
+    EagerTensor([[21.],
+                 [43.]], dtype=float64)
     """
     cdef EagerTensor x, y
     cdef Plan plan
@@ -149,6 +156,13 @@ def einsum_path(subscripts, *operands, optimize="auto"):
     ------
     ValidationError, ShapeMismatchError
         As in `einsum`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> path, description = tfr.einsum_path("ij,jk,k->i", tfr.ones((9, 9)), tfr.ones((9, 9)), tfr.ones(9))
+    >>> path
+    ['einsum_path', (1, 2), (0, 1)]
     """
     subscripts, operands = separated(subscripts, operands)
     shapes = [shape_tuple((<EagerTensor> as_eager(x)).v.meta) for x in operands]

@@ -32,6 +32,7 @@ def cross(x1, x2, axis=-1):
     Returns
     -------
     EagerTensor
+        Three components along the axis.
 
     Raises
     ------
@@ -39,6 +40,12 @@ def cross(x1, x2, axis=-1):
         The axis is out of range.
     ShapeMismatchError
         There are not three components, or the other axes do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cross([1.0, 0.0, 0.0], [0.0, 1.0, 0.0])
+    EagerTensor([0., 0., 1.], dtype=float64)
     """
     cdef EagerTensor a = as_eager(x1), b = as_operand(x2, a.rt), y
     a, b = vectors(a, axis), vectors(b, axis)
@@ -73,6 +80,12 @@ def kron(x1, x2):
     ------
     ValidationError
         More than 32 axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.kron([1.0, 10.0], [1.0, 2.0])
+    EagerTensor([ 1.,  2., 10., 20.], dtype=float64)
     """
     cdef EagerTensor a = as_eager(x1), b = as_operand(x2, a.rt), y
     cdef Py_ssize_t dims[64]

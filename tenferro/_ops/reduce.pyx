@@ -217,6 +217,12 @@ def sum(x, axis=None, keepdims=False, *, dtype=None):
     ------
     AxisError
         An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.sum([[1.0, 2.0], [3.0, 4.0]], axis=0)
+    EagerTensor([4., 6.], dtype=float64)
     """
     return total(Op.REDUCE_SUM, x, axis, keepdims, dtype)
 
@@ -244,6 +250,12 @@ def prod(x, axis=None, keepdims=False, *, dtype=None):
     ------
     AxisError
         An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.prod([[1.0, 2.0], [3.0, 4.0]], axis=1)
+    EagerTensor([ 2., 12.], dtype=float64)
     """
     return total(Op.REDUCE_PROD, x, axis, keepdims, dtype)
 
@@ -271,6 +283,12 @@ def max(x, axis=None, keepdims=False):
         An axis is out of range or named twice.
     ValidationError
         There are no elements to choose from.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.max([[1.0, 5.0], [3.0, 4.0]], axis=0)
+    EagerTensor([3., 5.], dtype=float64)
     """
     return extreme(Op.REDUCE_MAX, x, axis, keepdims)
 
@@ -278,7 +296,32 @@ def max(x, axis=None, keepdims=False):
 def min(x, axis=None, keepdims=False):
     """Smallest element along axes; NaN if there is one.
 
-    Parameters, result and errors are those of `max`.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; complex numbers are compared by real, then by imaginary part.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype. The gradient is shared equally among the winners.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+    ValidationError
+        There are no elements to choose from.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.min([[1.0, 5.0], [3.0, 4.0]], axis=0)
+    EagerTensor([1., 4.], dtype=float64)
     """
     return extreme(Op.REDUCE_MIN, x, axis, keepdims)
 
@@ -304,6 +347,13 @@ def mean(x, axis=None, keepdims=False):
     ------
     AxisError
         An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.mean([[1.0, 2.0], [3.0, 5.0]], axis=1, keepdims=True)
+    EagerTensor([[1.5],
+                 [4. ]], dtype=float64)
     """
     cdef EagerTensor t = in_float(as_eager(x))
     cdef unsigned long long axes = axis_mask(t, axis)
@@ -322,7 +372,9 @@ def var(x, axis=None, keepdims=False, *, correction=0, ddof=None):
     keepdims : bool
         Whether the reduced axes stay, with length 1.
     correction : int or float
-        Degrees of freedom lost; 1 gives the unbiased estimate. `ddof` is NumPy's name for it.
+        Degrees of freedom lost; 1 gives the unbiased estimate.
+    ddof : int or float, optional
+        NumPy's name for `correction`.
 
     Returns
     -------
@@ -333,14 +385,49 @@ def var(x, axis=None, keepdims=False, *, correction=0, ddof=None):
     ------
     AxisError
         An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.var([1.0, 2.0, 3.0, 4.0])
+    EagerTensor(1.25, dtype=float64)
+    >>> tfr.var([1.0, 2.0, 3.0], ddof=1)
+    EagerTensor(1., dtype=float64)
     """
     return spread(Op.REDUCE_VAR, x, axis, keepdims, correction if ddof is None else ddof)
 
 
 def std(x, axis=None, keepdims=False, *, correction=0, ddof=None):
-    """Standard deviation along axes: the square root of `var`, with the same parameters, result and errors.
+    """Standard deviation along axes: the square root of `var`. Where all elements are equal its derivatives are 0.
 
-    Where all elements are equal its derivatives are 0.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; bool and integers are computed in float64.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+    correction : int or float
+        Degrees of freedom lost; 1 gives the unbiased estimate.
+    ddof : int or float, optional
+        NumPy's name for `correction`.
+
+    Returns
+    -------
+    EagerTensor
+        Real, also for complex `x`, in the unit of `x`; exactly 0 for equal elements, NaN for none.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.std([1.0, 3.0, 5.0, 7.0, 4.0])
+    EagerTensor(2., dtype=float64)
     """
     return spread(Op.REDUCE_STD, x, axis, keepdims, correction if ddof is None else ddof)
 
@@ -368,6 +455,12 @@ def logsumexp(x, axis=None, keepdims=False):
         An axis is out of range or named twice.
     DTypeMismatchError
         `x` is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.logsumexp([1000.0, 1000.0])
+    EagerTensor(1000.69314718, dtype=float64)
     """
     cdef EagerTensor t = in_float(as_eager(x))
     cdef unsigned long long axes = axis_mask(t, axis)
@@ -399,6 +492,12 @@ def any(x, axis=None, keepdims=False):
     ------
     AxisError
         An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.any([[0, 0], [0, 3]], axis=1)
+    EagerTensor([False,  True], dtype=bool)
     """
     return truth(Op.ANY, x, axis, keepdims, D_BOOL)
 
@@ -406,15 +505,61 @@ def any(x, axis=None, keepdims=False):
 def all(x, axis=None, keepdims=False):
     """Whether no element along axes is zero; True for no elements.
 
-    Parameters, result and errors are those of `any`.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        bool, untracked.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.all([[0, 1], [2, 3]], axis=1)
+    EagerTensor([False,  True], dtype=bool)
     """
     return truth(Op.ALL, x, axis, keepdims, D_BOOL)
 
 
 def count_nonzero(x, axis=None, keepdims=False):
-    """Number of elements along axes that are not zero, as int64.
+    """Number of elements along axes that are not zero.
 
-    Parameters and errors are those of `any`.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None, int or tuple of int
+        All axes by default.
+    keepdims : bool
+        Whether the reduced axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        int64, untracked.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.count_nonzero([[0, 1], [2, 3]], axis=1)
+    EagerTensor([1, 2], dtype=int64)
     """
     return truth(Op.COUNT_NONZERO, x, axis, keepdims, D_I64)
 

@@ -113,6 +113,12 @@ def argmax(x, axis=None, keepdims=False):
         The axis is out of range.
     ValidationError
         There are no elements to choose from.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.argmax([[1.0, 5.0], [3.0, 4.0]], axis=1)
+    EagerTensor([1, 1], dtype=int64)
     """
     return position(Op.ARGMAX, x, axis, keepdims)
 
@@ -120,7 +126,32 @@ def argmax(x, axis=None, keepdims=False):
 def argmin(x, axis=None, keepdims=False):
     """Position of the smallest element: the first of equal ones, the first NaN if there is one.
 
-    Parameters, result and errors are those of `argmax`.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None or int
+        Axis to search along. By default all elements, numbered in row-major order.
+    keepdims : bool
+        Whether the searched axes stay, with length 1.
+
+    Returns
+    -------
+    EagerTensor
+        int64, untracked.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    ValidationError
+        There are no elements to choose from.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.argmin([[1.0, 5.0], [3.0, 4.0]], axis=1)
+    EagerTensor([0, 0], dtype=int64)
     """
     return position(Op.ARGMIN, x, axis, keepdims)
 
@@ -146,15 +177,43 @@ def cumsum(x, axis=None, dtype=None):
     ------
     AxisError
         The axis is out of range.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cumsum([1.0, 2.0, 3.0])
+    EagerTensor([1., 3., 6.], dtype=float64)
     """
     return accumulated(Op.CUMSUM, x, axis, dtype)
 
 
 def cumprod(x, axis=None, dtype=None):
-    """Cumulative product along an axis.
+    """Cumulative product along an axis. Derivatives are linear recurrences, never quotients, so that they are right at zeros.
 
-    Parameters, result and errors are those of `cumsum`. Derivatives are linear recurrences,
-    never quotients, so that they are right at zeros.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+    axis : None or int
+        By default `x` is flattened in row-major order.
+    dtype : optional
+        Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s shape, or one-dimensional.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cumprod([1.0, 2.0, 3.0])
+    EagerTensor([1., 2., 6.], dtype=float64)
     """
     return accumulated(Op.CUMPROD, x, axis, dtype)
 
@@ -199,6 +258,12 @@ def diff(x, n=1, axis=-1, prepend=None, append=None):
         `prepend` or `append` does not fit.
     ValidationError
         `n` is negative.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.diff([1.0, 4.0, 9.0])
+    EagerTensor([3., 5.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int k = <int> one_axis(t, axis)

@@ -290,7 +290,10 @@ def slice(x, starts, stops, steps=None):
 
     Examples
     --------
-    ``slice(x, (0, 1), (2, None))`` is ``x[0:2, 1:]``.
+    >>> import tenferro as tfr
+    >>> tfr.slice([[1.0, 2.0], [3.0, 4.0]], (0, 1), (2, None))
+    EagerTensor([[2.],
+                 [4.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     rows = [tuple(s) if isinstance(s, (tuple, list)) else (s,) * t.v.meta.rank for s in (starts, stops, steps)]
@@ -334,7 +337,8 @@ def dynamic_slice(x, starts, sizes):
     x : array_like
     starts : integer array_like, one for each axis
         An input of the operation, not a parameter of the trace. Clamped so that the window fits.
-    sizes : sequence of int, one for each axis
+    sizes : sequence of int
+        Extents of the window, one for each axis.
 
     Returns
     -------
@@ -347,6 +351,12 @@ def dynamic_slice(x, starts, sizes):
         `starts` is not an integer array.
     ShapeMismatchError
         The wrong number of starts or sizes, or a window that is larger than x.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.dynamic_slice([1.0, 2.0, 3.0, 4.0], [1], [2])
+    EagerTensor([2., 3.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), s = as_starts(starts, t)
     cdef Py_ssize_t n[64]

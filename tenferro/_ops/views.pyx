@@ -72,6 +72,13 @@ def reshape(x, shape, order="C", copy=None):
     ValidationError
         A negative size, an unknown order, or ``copy=False`` where a copy is needed.
     IntegerOverflowError
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.reshape([1.0, 2.0, 3.0, 4.0], (2, -1))
+    EagerTensor([[1., 2.],
+                 [3., 4.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), y
     cdef Py_ssize_t dims[64]
@@ -97,6 +104,22 @@ def ravel(x, order="C"):
     x : array_like
     order : {"C", "F", "A"}
         As in `reshape`.
+
+    Returns
+    -------
+    EagerTensor
+        Shape ``(x.size,)``, of `x`'s dtype.
+
+    Raises
+    ------
+    ValidationError
+        An unknown order.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.ravel([[1.0, 2.0], [3.0, 4.0]], order="F")
+    EagerTensor([1., 3., 2., 4.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     return reshape_dims(t, 1, &t.v.meta.size, fortran(order, t, "ravel"))
@@ -111,10 +134,22 @@ def transpose(x, axes=None):
     axes : sequence of int, optional
         Axis i of the result is axis ``axes[i]`` of x; reversed by default.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
         `axes` is no permutation of x's axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.transpose([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[1., 3.],
+                 [2., 4.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t perm[64]
@@ -134,17 +169,56 @@ def transpose(x, axes=None):
 
 
 def permute_dims(x, axes):
-    """The same as `transpose` with axes."""
+    """Axes in another order; a view. `transpose` with all axes named.
+
+    Parameters
+    ----------
+    x : array_like
+    axes : sequence of int
+        Axis i of the result is axis ``axes[i]`` of x.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    AxisError
+        `axes` is no permutation of x's axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.permute_dims(tfr.zeros((2, 3, 4)), (2, 0, 1)).shape
+    (4, 2, 3)
+    """
     return transpose(x, axes)
 
 
 def matrix_transpose(x):
     """The last two axes exchanged; a view.
 
+    Parameters
+    ----------
+    x : array_like, at least two axes
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
         Fewer than two axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.matrix_transpose([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([[1., 3.],
+                 [2., 4.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     if t.v.meta.rank < 2:
@@ -157,7 +231,29 @@ mT = matrix_transpose
 
 
 def swapaxes(x, axis1, axis2):
-    """Two axes exchanged; a view. Raises `AxisError` for an axis out of range."""
+    """Two axes exchanged; a view.
+
+    Parameters
+    ----------
+    x : array_like
+    axis1, axis2 : int
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
+    Raises
+    ------
+    AxisError
+        An axis is out of range.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.swapaxes(tfr.zeros((2, 3, 4)), 0, 2).shape
+    (4, 3, 2)
+    """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t perm[64]
     cdef int i, a = axis_of(axis1, t.v.meta.rank), b = axis_of(axis2, t.v.meta.rank)
@@ -177,10 +273,21 @@ def moveaxis(x, source, destination):
     source, destination : int or sequence of int
         Equally many.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
         An axis out of range or named twice, or unequal numbers of axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.moveaxis(tfr.zeros((2, 3, 4)), 0, -1).shape
+    (3, 4, 2)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int rank = t.v.meta.rank, i
@@ -216,10 +323,24 @@ def broadcast_to(x, shape):
     x : array_like
     shape : int or sequence of int
 
+    Returns
+    -------
+    EagerTensor
+        Shape `shape`, of `x`'s dtype.
+
     Raises
     ------
     ShapeMismatchError
+        x does not broadcast to the shape.
     IntegerOverflowError
+        The product of the shape is too large.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.broadcast_to([1.0, 2.0], (2, 2))
+    EagerTensor([[1., 2.],
+                 [1., 2.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t dims[64]
@@ -242,11 +363,24 @@ def broadcast_in_dim(x, shape, broadcast_dimensions):
     broadcast_dimensions : sequence of int
         For each axis of x its place in `shape`; x's length there is 1 or that of `shape`.
 
+    Returns
+    -------
+    EagerTensor
+        Shape `shape`, of `x`'s dtype.
+
     Raises
     ------
     AxisError
         A place out of range or named twice, or not one for each axis.
     ShapeMismatchError
+        A length is neither 1 nor that of `shape`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.broadcast_in_dim([1.0, 2.0], (2, 3), (0,))
+    EagerTensor([[1., 1., 1.],
+                 [2., 2., 2.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef Py_ssize_t dims[64]
@@ -285,11 +419,23 @@ def squeeze(x, axis=None):
     axis : int or tuple of int, optional
         All of length one by default.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
+        An axis is out of range or named twice.
     ShapeMismatchError
         An axis that is named has another length.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.squeeze([[1.0, 2.0]])
+    EagerTensor([1., 2.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef unsigned long long mask = 0
@@ -315,9 +461,22 @@ def expand_dims(x, axis=0):
     axis : int or tuple of int
         Places of the new axes in the result.
 
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
+
     Raises
     ------
     AxisError
+        A place is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.expand_dims([1.0, 2.0], axis=1)
+    EagerTensor([[1.],
+                 [2.]], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int n = len(axis) if isinstance(axis, (tuple, list)) else 1
@@ -334,10 +493,23 @@ def reverse(x, axis=None):
     ----------
     x : array_like
     axis : int or tuple of int, optional
+        All axes by default.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
 
     Raises
     ------
     AxisError
+        An axis is out of range or named twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.flip([1.0, 2.0, 3.0])
+    EagerTensor([3., 2., 1.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     return reversed_along(t, ~<unsigned long long> 0 if axis is None else axes_of(axis, t.v.meta.rank))
@@ -355,11 +527,23 @@ def extract_diag(x, offset=0, axis1=0, axis2=1):
     offset : int
         0 is the main diagonal, positive ones lie to the right of it.
     axis1, axis2 : int
+        Rows and columns.
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype.
 
     Raises
     ------
     AxisError
         An axis out of range, or the same twice.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.diagonal([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([1., 4.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x)
     cdef int n = t.v.meta.rank

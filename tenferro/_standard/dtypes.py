@@ -65,6 +65,12 @@ def finfo(type):
     ------
     ValueError
         Another dtype.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.finfo(tfr.float32).bits
+    32
     """
     found = np.finfo(_dtype(type))
     return FloatInfo(int(found.bits), float(found.eps), float(found.max), float(found.min), float(found.smallest_normal),
@@ -87,6 +93,12 @@ def iinfo(type):
     ------
     ValueError
         Another dtype.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.iinfo(tfr.int8).max
+    127
     """
     dtype = _dtype(type)
     found = np.iinfo(dtype)
@@ -111,6 +123,12 @@ def isdtype(dtype, kind):
     ------
     ValueError
         An unknown kind.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.isdtype(tfr.float32, ("real floating", "complex floating"))
+    True
     """
     return bool(np.isdtype(np.dtype(dtype), kind))
 
@@ -131,6 +149,12 @@ def result_type(*arrays_and_dtypes):
     ------
     ValueError
         No operand.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.result_type(tfr.float32, tfr.int64, 1.0)
+    dtype('float64')
     """
     return np.result_type(*[x.dtype if isinstance(x, (EagerTensor, Tensor)) else x for x in arrays_and_dtypes])
 
@@ -148,6 +172,17 @@ def can_cast(from_, to, casting="safe"):
     Returns
     -------
     bool
+
+    Raises
+    ------
+    TypeError
+        What is no dtype.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.can_cast(tfr.int32, tfr.float32)
+    False
     """
     return bool(np.can_cast(_dtype(from_), np.dtype(to), casting))
 
@@ -173,6 +208,12 @@ def astype(x, dtype, copy=True, device=None):
         The dtype is not supported.
     PlacementError
         Another device.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.astype([1.75, -1.75], tfr.int64)
+    EagerTensor([ 1, -1], dtype=int64)
     """
     checked_device(device, "astype")
     if not copy and isinstance(x, EagerTensor) and x.dtype == dtype:
@@ -195,6 +236,12 @@ def broadcast_shapes(*shapes):
     ------
     ShapeMismatchError
         They do not broadcast.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.broadcast_shapes((3, 1), (4,))
+    (3, 4)
     """
     try:
         return np.broadcast_shapes(*shapes)

@@ -29,35 +29,147 @@ def bitwise_and(x1, x2):
     ------
     DTypeMismatchError
         An operand is not of integers or bools, or int64 meets uint64.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_and([6, 5], 3)
+    EagerTensor([2, 1], dtype=int64)
     """
     return on_host("bitwise_and", np.bitwise_and, x1, x2)
 
 
 def bitwise_or(x1, x2):
-    """Bits that are set in any operand; logical or of bools. Parameters and errors are those of `bitwise_and`."""
+    """Bits that are set in any operand; logical or of bools.
+
+    Parameters
+    ----------
+    x1, x2 : array_like of int or bool
+        They promote and broadcast; Python integers take the dtype of the other one.
+
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
+    Raises
+    ------
+    DTypeMismatchError
+        An operand is not of integers or bools, or int64 meets uint64.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_or([6, 5], 3)
+    EagerTensor([7, 7], dtype=int64)
+    """
     return on_host("bitwise_or", np.bitwise_or, x1, x2)
 
 
 def bitwise_xor(x1, x2):
-    """Bits that are set in one operand only. Parameters and errors are those of `bitwise_and`."""
+    """Bits that are set in one operand only.
+
+    Parameters
+    ----------
+    x1, x2 : array_like of int or bool
+        They promote and broadcast; Python integers take the dtype of the other one.
+
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
+    Raises
+    ------
+    DTypeMismatchError
+        An operand is not of integers or bools, or int64 meets uint64.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_xor([6, 5], 3)
+    EagerTensor([5, 6], dtype=int64)
+    """
     return on_host("bitwise_xor", np.bitwise_xor, x1, x2)
 
 
 def bitwise_invert(x):
-    """All bits flipped; logical not of bools. Errors are those of `bitwise_and`."""
+    """All bits flipped; logical not of bools.
+
+    Parameters
+    ----------
+    x : array_like of int or bool
+
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The operand is not of integers or bools.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_invert([0, 5])
+    EagerTensor([-1, -6], dtype=int64)
+    """
     return on_host("bitwise_invert", np.bitwise_invert, x)
 
 
 def bitwise_left_shift(x1, x2):
-    """Bits moved to higher places, zeros follow. Parameters and errors are those of `bitwise_and`, without bools.
+    """Bits moved to higher places, zeros follow. Shifts by negative numbers are undefined.
 
-    Shifts by negative numbers are undefined.
+    Parameters
+    ----------
+    x1, x2 : array_like of int
+        They promote and broadcast; Python integers take the dtype of the other one.
+
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
+    Raises
+    ------
+    DTypeMismatchError
+        An operand is not of integers, or int64 meets uint64.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_left_shift([1, 3], 2)
+    EagerTensor([ 4, 12], dtype=int64)
     """
     return on_host("bitwise_left_shift", _integers(np.left_shift), x1, x2)
 
 
 def bitwise_right_shift(x1, x2):
-    """Bits moved to lower places, the sign follows. Parameters and errors are those of `bitwise_left_shift`."""
+    """Bits moved to lower places, the sign follows. Shifts by negative numbers are undefined.
+
+    Parameters
+    ----------
+    x1, x2 : array_like of int
+        They promote and broadcast; Python integers take the dtype of the other one.
+
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
+    Raises
+    ------
+    DTypeMismatchError
+        An operand is not of integers, or int64 meets uint64.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.bitwise_right_shift([8, -8], 2)
+    EagerTensor([ 2, -2], dtype=int64)
+    """
     return on_host("bitwise_right_shift", _integers(np.right_shift), x1, x2)
 
 
@@ -87,6 +199,12 @@ def copysign(x1, x2):
     ------
     DTypeMismatchError
         An operand is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.copysign([1.0, 2.0], [-0.0, 3.0])
+    EagerTensor([-1.,  2.], dtype=float64)
     """
     x1, x2 = floating("copysign", x1, x2)
     same = FUNCTIONS["equal"](signbit(x1), signbit(x2))
@@ -101,10 +219,21 @@ def nextafter(x1, x2):
     x1, x2 : array_like
         Real; they promote and broadcast, integers become float64.
 
+    Returns
+    -------
+    EagerTensor
+        A constant.
+
     Raises
     ------
     DTypeMismatchError
         An operand is complex.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> (tfr.nextafter(1.0, 2.0) - 1.0).item() == tfr.finfo(tfr.float64).eps
+    True
     """
     return on_host("nextafter", np.nextafter, *floating("nextafter", x1, x2))
 
@@ -117,16 +246,48 @@ def signbit(x):
     x : array_like
         Real.
 
+    Returns
+    -------
+    EagerTensor
+        Untracked bools.
+
     Raises
     ------
     DTypeMismatchError
         Complex numbers.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.signbit([-0.0, 1.0])
+    EagerTensor([ True, False], dtype=bool)
     """
     return on_host("signbit", np.signbit, x)
 
 
 def positive(x):
-    """The same values as `x`; another handle on them."""
+    """The same values; another handle on them.
+
+    Parameters
+    ----------
+    x : array_like
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s dtype and shape.
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.positive([-1.0, 2.0])
+    EagerTensor([-1.,  2.], dtype=float64)
+    """
     return +(x if isinstance(x, EagerTensor) else constant(x, copy=False))
 
 
@@ -148,6 +309,17 @@ def isin(x1, x2, *, assume_unique=False, invert=False, kind=None):
     -------
     EagerTensor
         Untracked bools of `x1`'s shape.
+
+    Raises
+    ------
+    DTypeMismatchError
+        A dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.isin([1, 2, 3], [2, 5])
+    EagerTensor([False,  True, False], dtype=bool)
     """
     def member(a, b):
         return np.isin(*_together(a, b), assume_unique=assume_unique, invert=invert, kind=kind)

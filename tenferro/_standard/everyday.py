@@ -29,6 +29,11 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     bool
         Of Python, as from `numpy.allclose`.
 
+    Raises
+    ------
+    ShapeMismatchError
+        The shapes do not broadcast.
+
     Examples
     --------
     >>> import tenferro as tfr
@@ -39,12 +44,26 @@ def allclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
 
 
 def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
-    """Which elements of two arrays agree within tolerances; parameters are those of `allclose`.
+    """Which elements of two arrays agree within tolerances, ``abs(a - b) <= atol + rtol * abs(b)``.
+
+    Parameters
+    ----------
+    a, b : array_like
+        They broadcast.
+    rtol, atol : float
+        Relative and absolute tolerance.
+    equal_nan : bool
+        Whether NaN equals NaN.
 
     Returns
     -------
     EagerTensor
         A constant of bools.
+
+    Raises
+    ------
+    ShapeMismatchError
+        The shapes do not broadcast.
 
     Examples
     --------
@@ -65,6 +84,11 @@ def copy(a):
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
 
     Examples
     --------

@@ -33,6 +33,12 @@ def cumulative_sum(x, *, axis=None, dtype=None, include_initial=False):
         The axis is out of range.
     ValidationError
         No axis is given where there is more than one, or none.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cumulative_sum([1.0, 2.0, 3.0], include_initial=True)
+    EagerTensor([0., 1., 3., 6.], dtype=float64)
     """
     return _accumulated(cumsum, x, axis, dtype, include_initial, 0, "cumulative_sum")
 
@@ -41,6 +47,34 @@ def cumulative_prod(x, *, axis=None, dtype=None, include_initial=False):
     """Cumulative product along an axis.
 
     Parameters, result and errors are those of `cumulative_sum`, with 1 for 0.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype, at least one axis.
+    axis : int, optional
+        Must be given for more than one axis.
+    dtype : optional
+        Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
+    include_initial : bool
+        Whether 1 comes first, so that the result is longer by one.
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    ValidationError
+        No axis is given where there is more than one, or none.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.cumulative_prod([1.0, 2.0, 3.0], include_initial=True)
+    EagerTensor([1., 1., 2., 6.], dtype=float64)
     """
     return _accumulated(cumprod, x, axis, dtype, include_initial, 1, "cumulative_prod")
 

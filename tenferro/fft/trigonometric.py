@@ -104,9 +104,11 @@ def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, 
     x : array_like
         Any dtype; integers are computed in float64. Real and imaginary parts are transformed alike.
     type : {1, 2, 3, 4}
+        As SciPy numbers them.
     n : int, optional
         Number of points; `x` is cut or padded with zeros at the end of the axis.
     axis : int
+        The last one by default.
     norm : {"backward", "ortho", "forward"}, optional
         Whether the factor ``1/m`` is on the inverse transform (the default), the root of it on both, or it on this one; m
         is ``2 * (n - 1)`` for type 1 and ``2 * n`` for the others.
@@ -118,6 +120,7 @@ def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, 
     Returns
     -------
     EagerTensor
+        Of `x`'s kind.
 
     Raises
     ------
@@ -125,23 +128,137 @@ def dct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, 
         The axis is out of range.
     ValidationError
         There are too few points, another `type`, or another `norm`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.fft.dct([1.0, 0.0])
+    EagerTensor([2.        , 1.41421356], dtype=float64)
     """
     return _transform(x, type, n, axis, norm, orthogonalize, "dct")
 
 
 def idct(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    """Inverse of `dct` of the same type, with the same parameters, result and errors."""
+    """Inverse of `dct` of the same type.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; integers are computed in float64. Real and imaginary parts are transformed alike.
+    type : {1, 2, 3, 4}
+        As SciPy numbers them; of the transform that is inverted.
+    n : int, optional
+        Number of points; `x` is cut or padded with zeros at the end of the axis.
+    axis : int
+        The last one by default.
+    norm : {"backward", "ortho", "forward"}, optional
+        Whether the factor ``1/m`` is on the inverse transform (the default), the root of it on both, or it on `dct`; m
+        is ``2 * (n - 1)`` for type 1 and ``2 * n`` for the others.
+    overwrite_x, workers : optional
+        Without effect: input is never overwritten, and one thread is used.
+    orthogonalize : bool, optional
+        Scale the elements at the ends so that the matrix is a multiple of an orthogonal one, by default for "ortho".
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s kind.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    ValidationError
+        There are too few points, another `type`, or another `norm`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.round(tfr.fft.idct(tfr.fft.dct([1.0, 2.0])), 6)
+    EagerTensor([1., 2.], dtype=float64)
+    """
     return _transform(x, type, n, axis, norm, orthogonalize, "idct")
 
 
 def dst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
     """Discrete sine transform along one axis.
 
-    Parameters, result and errors are those of `dct`; m is ``2 * (n + 1)`` for type 1.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; integers are computed in float64. Real and imaginary parts are transformed alike.
+    type : {1, 2, 3, 4}
+        As SciPy numbers them.
+    n : int, optional
+        Number of points; `x` is cut or padded with zeros at the end of the axis.
+    axis : int
+        The last one by default.
+    norm : {"backward", "ortho", "forward"}, optional
+        Whether the factor ``1/m`` is on the inverse transform (the default), the root of it on both, or it on this one; m
+        is ``2 * (n + 1)`` for type 1 and ``2 * n`` for the others.
+    overwrite_x, workers : optional
+        Without effect: input is never overwritten, and one thread is used.
+    orthogonalize : bool, optional
+        Scale the elements at the ends so that the matrix is a multiple of an orthogonal one, by default for "ortho".
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s kind.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    ValidationError
+        There are too few points, another `type`, or another `norm`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.fft.dst([1.0, 0.0])
+    EagerTensor([1.41421356, 2.        ], dtype=float64)
     """
     return _transform(x, type, n, axis, norm, orthogonalize, "dst")
 
 
 def idst(x, type=2, n=None, axis=-1, norm=None, overwrite_x=False, workers=None, orthogonalize=None):
-    """Inverse of `dst` of the same type, with the same parameters, result and errors."""
+    """Inverse of `dst` of the same type.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; integers are computed in float64. Real and imaginary parts are transformed alike.
+    type : {1, 2, 3, 4}
+        As SciPy numbers them; of the transform that is inverted.
+    n : int, optional
+        Number of points; `x` is cut or padded with zeros at the end of the axis.
+    axis : int
+        The last one by default.
+    norm : {"backward", "ortho", "forward"}, optional
+        Whether the factor ``1/m`` is on the inverse transform (the default), the root of it on both, or it on `dst`; m
+        is ``2 * (n + 1)`` for type 1 and ``2 * n`` for the others.
+    overwrite_x, workers : optional
+        Without effect: input is never overwritten, and one thread is used.
+    orthogonalize : bool, optional
+        Scale the elements at the ends so that the matrix is a multiple of an orthogonal one, by default for "ortho".
+
+    Returns
+    -------
+    EagerTensor
+        Of `x`'s kind.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    ValidationError
+        There are too few points, another `type`, or another `norm`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.round(tfr.fft.idst(tfr.fft.dst([1.0, 2.0])), 6)
+    EagerTensor([1., 2.], dtype=float64)
+    """
     return _transform(x, type, n, axis, norm, orthogonalize, "idst")

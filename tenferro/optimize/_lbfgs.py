@@ -51,17 +51,61 @@ class LBFGS:
         self.tolerance_grad, self.tolerance_change = tolerance_grad, tolerance_change
 
     def init(self, params):
-        """State before the first step."""
+        """State before the first step.
+
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+
+        Returns
+        -------
+        state : dict
+
+        Raises
+        ------
+        ValidationError
+            A parameter is neither floating nor complex.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.optimize.LBFGS().init(1.0)["step"]
+        0
+        """
         parameters(params, "LBFGS")
         return {"step": 0, "gradient": None, "last": None, "steps": [], "changes": [], "curvatures": [], "scale": 1.0}
 
     def step(self, params, grads, state):
         """New parameters and a new state.
 
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+        grads : container of array_like, or Gradients
+            Their gradients.
+        state : dict
+            From `init`, or from the step before.
+
+        Returns
+        -------
+        params : container of EagerTensor
+            Tracked leaves.
+        state : dict
+
         Raises
         ------
         ValidationError
             Parameters, gradients and state do not belong together.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> opt = tfr.optimize.LBFGS()
+        >>> x, state = opt.step(3.0, 2.0, opt.init(3.0))
+        >>> x.item()
+        2.0
         """
         leaves, structure = parameters(params, "LBFGS")
         g = gradients(grads, leaves, structure, "LBFGS")

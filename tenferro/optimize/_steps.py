@@ -52,17 +52,61 @@ class SGD:
         self.lr, self.momentum, self.nesterov, self.weight_decay = lr, momentum, nesterov, weight_decay
 
     def init(self, params):
-        """State before the first step."""
+        """State before the first step.
+
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+
+        Returns
+        -------
+        state : dict
+
+        Raises
+        ------
+        ValidationError
+            A parameter is neither floating nor complex.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.optimize.SGD(0.1).init(1.0)["step"]
+        0
+        """
         leaves, _ = parameters(params, "SGD")
         return {"step": 0, "momentum": [None] * len(leaves)}
 
     def step(self, params, grads, state):
         """New parameters and a new state.
 
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+        grads : container of array_like, or Gradients
+            Their gradients, None for one that stays as it is.
+        state : dict
+            From `init`, or from the step before.
+
+        Returns
+        -------
+        params : container of EagerTensor
+            Tracked leaves.
+        state : dict
+
         Raises
         ------
         ValidationError
             Parameters, gradients and state do not belong together.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> opt = tfr.optimize.SGD(0.1)
+        >>> x, state = opt.step(1.0, 2.0, opt.init(1.0))
+        >>> x.item()
+        0.8
         """
         leaves, structure = parameters(params, "SGD")
         grads = gradients(grads, leaves, structure, "SGD")
@@ -126,7 +170,28 @@ class Adam:
         self.lr, self.betas, self.eps, self.weight_decay = lr, tuple(betas), eps, weight_decay
 
     def init(self, params):
-        """State before the first step."""
+        """State before the first step.
+
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+
+        Returns
+        -------
+        state : dict
+
+        Raises
+        ------
+        ValidationError
+            A parameter is neither floating nor complex.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.optimize.Adam().init([1.0, 2.0])["moments"]
+        [[0, None, None], [0, None, None]]
+        """
         leaves, _ = parameters(params, self.op)
         empty = [[0, None, None] for _ in leaves]
         return {"moments": empty}
@@ -134,10 +199,33 @@ class Adam:
     def step(self, params, grads, state):
         """New parameters and a new state.
 
+        Parameters
+        ----------
+        params : container of array_like
+            The parameters.
+        grads : container of array_like, or Gradients
+            Their gradients, None for one that stays as it is.
+        state : dict
+            From `init`, or from the step before.
+
+        Returns
+        -------
+        params : container of EagerTensor
+            Tracked leaves.
+        state : dict
+
         Raises
         ------
         ValidationError
             Parameters, gradients and state do not belong together.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> opt = tfr.optimize.Adam(lr=0.5)
+        >>> x, state = opt.step(1.0, 2.0, opt.init(1.0))
+        >>> round(x.item(), 6)
+        0.5
         """
         leaves, structure = parameters(params, self.op)
         grads = gradients(grads, leaves, structure, self.op)
