@@ -179,7 +179,7 @@ cdef dict BY_INPUTS = {
             parameters="x : array_like\n    An eager tensor or a constant."),
     2: dict(arguments="x, y", shape="Operands broadcast and promote as in NumPy 2",
             errors="\nShapeMismatchError\n    The shapes do not broadcast.",
-            parameters="x, y : array_like\n    Eager tensors or constants; Python scalars take the dtype of the other operand."),
+            parameters="x, y : array_like\n    Eager tensors or constants; Python scalars take the dtype of the other one."),
 }
 cdef dict ERRORS = {"pow": "\nValidationError\n    An integer to a negative integer power."}
 cdef list texts = []        # names and docstrings of the built-in functions

@@ -67,6 +67,13 @@ def cholesky(a, *, upper=False):
         Not positive definite.
     ValidationError
         Not square, not Hermitian, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.cholesky([[4.0, 2.0], [2.0, 5.0]])
+    EagerTensor([[2., 0.],
+                 [1., 2.]], dtype=float64)
     """
     low = call("cholesky", matrix(a, "cholesky", square=True))
     return adj(low) if upper else low
@@ -99,6 +106,14 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False
     ------
     ValidationError
         Elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> p, l, u = tfr.linalg.lu([[1.0, 2.0], [4.0, 5.0]])
+    >>> u
+    EagerTensor([[4.  , 5.  ],
+                 [0.  , 0.75]], dtype=float64)
     """
     a = matrix(a, "lu")
     p, low, up = call("lu", a)
@@ -134,6 +149,13 @@ def qr(a, mode="reduced"):
         Another mode, or elements that are not finite.
     UnsupportedAdRuleError
         When a complete Q with M > N is differentiated: the basis of the null space is arbitrary.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> q, r = tfr.linalg.qr([[0.0, 1.0], [1.0, 2.0]])
+    >>> tfr.allclose(q @ r, [[0.0, 1.0], [1.0, 2.0]])
+    True
     """
     if mode not in ("reduced", "complete", "r"):
         hint = "; LAPACK's packed form is not offered" if mode == "raw" else ""
@@ -179,6 +201,13 @@ def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
         No convergence.
     ValidationError
         Elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> u, s, vh = tfr.linalg.svd([[3.0, 0.0], [0.0, -2.0]])
+    >>> s
+    EagerTensor([3., 2.], dtype=float64)
     """
     if not compute_uv:
         return svdvals(a)
@@ -204,6 +233,12 @@ def svdvals(a):
         No convergence.
     ValidationError
         Elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.svdvals([[3.0, 0.0], [0.0, -2.0]])
+    EagerTensor([3., 2.], dtype=float64)
     """
     return singular_values(matrix(a, "svdvals"), "svdvals")
 
@@ -240,6 +275,13 @@ def eigh(a, UPLO="L"):
         No convergence.
     ValidationError
         Not square, not Hermitian, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> w, v = tfr.linalg.eigh([[2.0, 1.0], [1.0, 2.0]])
+    >>> tfr.round(w, 6)
+    EagerTensor([1., 3.], dtype=float64)
     """
     triangle_checked("eigh", UPLO)
     return EighResult(*call("eigh", matrix(a, "eigh", square=True)))
@@ -263,6 +305,12 @@ def eigvalsh(a, UPLO="L"):
         No convergence.
     ValidationError
         Not square, not Hermitian, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.round(tfr.linalg.eigvalsh([[2.0, 1.0], [1.0, 2.0]]), 6)
+    EagerTensor([1., 3.], dtype=float64)
     """
     triangle_checked("eigvalsh", UPLO)
     a = matrix(a, "eigvalsh", square=True)
@@ -289,6 +337,13 @@ def eig(a):
         No convergence, or a defective matrix is differentiated.
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> w, v = tfr.linalg.eig([[0.0, 1.0], [-1.0, 0.0]])
+    >>> tfr.imag(w)
+    EagerTensor([ 1., -1.], dtype=float64)
     """
     return EigResult(*call("eig", matrix(a, "eig", square=True)))
 
@@ -310,6 +365,12 @@ def eigvals(a):
         No convergence, or a defective matrix is differentiated.
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.imag(tfr.linalg.eigvals([[0.0, 1.0], [-1.0, 0.0]]))
+    EagerTensor([ 1., -1.], dtype=float64)
     """
     a = matrix(a, "eigvals", square=True)
     return call("eig", a, op="eigvals")[0] if a.tracks_grad else call("eigvals", a)

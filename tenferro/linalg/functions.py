@@ -38,6 +38,13 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
         No convergence.
     ValidationError
         Elements that are not finite, or both `rcond` and `rtol`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.pinv([[2.0, 0.0], [0.0, 0.0]])
+    EagerTensor([[0.5, 0. ],
+                 [0. , 0. ]], dtype=float64)
     """
     a = matrix(a, "pinv")
     if rcond is not None and rtol is not None:
@@ -67,6 +74,12 @@ def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
     ------
     ValidationError
         Elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.matrix_rank([[1.0, 2.0], [2.0, 4.0]])
+    EagerTensor(1, dtype=int64)
     """
     a = matrix(a, "matrix_rank")
     s = value(call("svdvals", a.detach(), op="matrix_rank"))
@@ -92,6 +105,13 @@ def matrix_power(a, n):
         A negative power of a singular matrix.
     ValidationError
         Not square.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.matrix_power([[1.0, 1.0], [0.0, 1.0]], 3)
+    EagerTensor([[1., 3.],
+                 [0., 1.]], dtype=float64)
     """
     a = matrix(a, "matrix_power", square=True)
     try:
@@ -127,6 +147,13 @@ def expm(a):
     ------
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.expm([[0.0, 1.0], [0.0, 0.0]])
+    EagerTensor([[1., 1.],
+                 [0., 1.]], dtype=float64)
     """
     return call("expm", matrix(a, "expm", square=True))
 
@@ -173,6 +200,12 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     ------
     ValidationError
         `ord` is no number.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.vector_norm([3.0, -4.0], ord=1)
+    EagerTensor(7., dtype=float64)
     """
     x = matrix(x, "vector_norm", "x", 0)
     return norm_of_vectors(x, known_axes("vector_norm", x, axis), keepdims, ord, "vector_norm")
@@ -227,6 +260,12 @@ def matrix_norm(x, *, keepdims=False, ord="fro"):
     ------
     ValidationError
         Another `ord`, or elements that are not finite where singular values are needed.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.matrix_norm([[3.0, 0.0], [0.0, 4.0]])
+    EagerTensor(5., dtype=float64)
     """
     return norm_of_matrices(matrix(x, "matrix_norm", "x"), keepdims, ord, "matrix_norm")
 
@@ -266,6 +305,12 @@ def norm(x, ord=None, axis=None, keepdims=False):
     ------
     ValidationError
         `ord` and `axis` do not fit.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.norm([3.0, 4.0])
+    EagerTensor(5., dtype=float64)
     """
     x = matrix(x, "norm", "x", 0)
     if axis is None and ord is None:

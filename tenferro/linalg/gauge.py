@@ -12,7 +12,17 @@ _tolerance: ContextVar = ContextVar("tenferro.linalg.gauge", default=None)
 
 
 class GaugeWarning(UserWarning):
-    """The cotangent of complex vectors has a part along a change of their phases: the loss is not well defined."""
+    """The cotangent of complex vectors has a part along a change of their phases: the loss is not well defined.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import warnings
+    >>> with tfr.linalg.gauge_warnings(), warnings.catch_warnings():
+    ...     warnings.simplefilter("error", tfr.linalg.GaugeWarning)
+    ...     tfr.linalg.svdvals([[2.0]])
+    EagerTensor([2.], dtype=float64)
+    """
 
 
 @contextmanager
@@ -27,6 +37,26 @@ def gauge_warnings(tol=1e-3):
     ----------
     tol : float or None
         What is allowed relative to the terms that make up the diagonal; None turns the check off again.
+
+    Returns
+    -------
+    context manager
+
+    Raises
+    ------
+    GaugeWarning
+        Where warnings are turned into errors.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import warnings
+    >>> x = tfr.variable([[1.0, 2j], [0.0, 3.0]])
+    >>> with tfr.linalg.gauge_warnings(), warnings.catch_warnings(record=True) as seen:
+    ...     warnings.simplefilter("always")
+    ...     g = tfr.imag(tfr.linalg.svd(x)[0][0, 0]).backward()
+    >>> len(seen)
+    1
 
     Warns
     -----

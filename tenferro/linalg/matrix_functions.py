@@ -38,6 +38,13 @@ def funm_hermitian(a, f, df=None):
         A third derivative is asked for, or one with respect to a tensor that `f` refers to.
     ValidationError
         Not square, not Hermitian, or not finite; `f` does not act on elements.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.funm_hermitian([[4.0, 0.0], [0.0, 9.0]], tfr.sqrt)
+    EagerTensor([[2., 0.],
+                 [0., 3.]], dtype=float64)
     """
     for g, name in ((f, "f"), (df, "df")):
         if not callable(g) and (g is not None or name == "f"):

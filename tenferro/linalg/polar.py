@@ -37,6 +37,14 @@ def polar(a, side="right"):
         No convergence.
     ValidationError
         Another side, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> u, p = tfr.linalg.polar([[-2.0, 0.0], [0.0, 3.0]])
+    >>> p
+    EagerTensor([[2., 0.],
+                 [0., 3.]], dtype=float64)
     """
     if side not in ("right", "left"):
         raise ValidationError(f"polar: side is 'right' or 'left', not {side!r}", op="polar", argument="side")

@@ -33,6 +33,13 @@ def householder_product(A, tau):
     ------
     ValidationError
         Shapes that do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.householder_product([[1.0], [1.0]], [1.0])
+    EagerTensor([[ 0.],
+                 [-1.]], dtype=float64)
     """
     op = "householder_product"
     a, tau = matrix(A, op, "A", like=tau), matrix(tau, op, "tau", 1, like=A)

@@ -84,6 +84,12 @@ def solve(a, b):
         A matrix is exactly singular.
     ValidationError
         Shapes that do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.solve([[2.0, 0.0], [0.0, 4.0]], [2.0, 12.0])
+    EagerTensor([1., 3.], dtype=float64)
     """
     a, b, vector = system(a, b, "solve")
     finite("solve", b)
@@ -114,6 +120,12 @@ def triangular_solve(a, b, *, lower=False, trans="N", unit_diagonal=False):
         A diagonal element is zero.
     ValidationError
         Shapes that do not fit, an unknown `trans`, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.triangular_solve([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True)
+    EagerTensor([1., 2.], dtype=float64)
     """
     a, b, vector = system(a, b, "triangular_solve")
     if trans not in (0, 1, 2, "N", "T", "C"):
@@ -145,6 +157,13 @@ def inv(a):
         A matrix is exactly singular.
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.inv([[2.0, 0.0], [0.0, 4.0]])
+    EagerTensor([[ 0.5 ,  0.  ],
+                 [-0.  ,  0.25]], dtype=float64)
     """
     return call("inv", matrix(a, "inv", square=True))
 
@@ -164,6 +183,12 @@ def det(a):
     ------
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.det([[2.0, 1.0], [0.0, 3.0]])
+    EagerTensor(6., dtype=float64)
     """
     a = matrix(a, "det", square=True)
     return call("det", a, *factored(a, "det", False))
@@ -187,6 +212,13 @@ def slogdet(a):
         When a singular matrix is differentiated.
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> sign, logarithm = tfr.linalg.slogdet([[-1.0, 0.0], [0.0, 1.0]])
+    >>> sign, logarithm
+    (EagerTensor(-1., dtype=float64), EagerTensor(0., dtype=float64))
     """
     a = matrix(a, "slogdet", square=True)
     return SlogdetResult(*call("slogdet", a, *factored(a, "slogdet", False)))
@@ -214,6 +246,13 @@ def lstsq(a, b, rcond=None):
     ------
     ValidationError
         Shapes that do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> solution, residuals, rank, singular_values = tfr.linalg.lstsq([[1.0], [1.0]], [1.0, 3.0])
+    >>> tfr.round(solution, 6)
+    EagerTensor([2.], dtype=float64)
     """
     from .functions import relative_tolerance
     from .least_squares import factors

@@ -28,6 +28,12 @@ def solve_sylvester(a, b, q):
         `a` and ``-b`` have eigenvalues in common.
     ValidationError
         Shapes that do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.solve_sylvester([[2.0]], [[3.0]], [[10.0]])
+    EagerTensor([[2.]], dtype=float64)
     """
     op = "solve_sylvester"
     like = next((x for x in (a, b, q) if hasattr(x, "runtime")), None)
@@ -79,6 +85,13 @@ def sqrtm(a):
         A singular matrix has no square root, or is differentiated.
     ValidationError
         Not square, or not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.sqrtm([[4.0, 0.0], [0.0, 9.0]])
+    EagerTensor([[2., 0.],
+                 [0., 3.]], dtype=float64)
     """
     return call("sqrtm", matrix(a, "sqrtm", square=True))
 

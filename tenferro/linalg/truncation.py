@@ -69,6 +69,13 @@ def low_rank(a, k=None, tol=None, *, factors=False):
     ValidationError
         Not one of `k` and `tol`, `k` out of range, negative `tol`, different ranks with `factors`, or elements that
         are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.round(tfr.linalg.low_rank([[3.0, 0.0], [0.0, 1.0]], k=1), 6)
+    EagerTensor([[3., 0.],
+                 [0., 0.]], dtype=float64)
     """
     a = matrix(a, "low_rank")
     if (k is None) == (tol is None):
@@ -164,6 +171,13 @@ def rsvd(a, k, *, oversampling=10, power_iterations=2, seed=0):
         No convergence.
     ValidationError
         A parameter is out of range, or elements are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> u, s, vh = tfr.linalg.rsvd([[3.0, 0.0], [0.0, 1.0]], 1)
+    >>> tfr.round(s, 6)
+    EagerTensor([3.], dtype=float64)
     """
     a = matrix(a, "rsvd")
     most = min(a.shape[-2:])
