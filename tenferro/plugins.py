@@ -21,7 +21,7 @@ from .hookspecs import GROUP, PROJECT, EngineInfo
 
 __all__ = ["Plugin", "discover", "forget"]
 
-OWN = {"cpu": "tenferro_cpu.plugin"}
+OWN = {"cpu": "tenferro_cpu.plugin", "cupy": "tenferro_cupy.plugin"}
 """The entry points of this distribution, for a source tree that is used without being installed."""
 
 FOREIGN_FAILURES = (Exception, SystemExit)

@@ -59,7 +59,7 @@ def modules():
     functions.install_operators(main)
     cupy = _module("cupy", ndarray=ndarray, ElementwiseKernel=ElementwiseKernel, from_dlpack=from_dlpack, cuda=cuda,
                    linalg=linalg, fft=fft, get_default_memory_pool=lambda: pool, nan=np.nan, inf=np.inf, pi=np.pi,
-                   newaxis=None, **main, **{d: getattr(np, d) for d in DTYPES})
+                   newaxis=None, bool=np.bool_, **main, **{d: getattr(np, d) for d in DTYPES})
     special = _module("cupyx.scipy.special", **functions.SPECIAL_FUNCTIONS)
     linear = _module("cupyx.scipy.linalg", solve_triangular=functions.solve_triangular)
     scipy = _module("cupyx.scipy", special=special, linalg=linear)

@@ -47,6 +47,10 @@ take(a, indices, axis=None, out=None)
 take_along_axis(a, indices, axis)
 where(condition, x=None, y=None)
 angle(z, deg=False)
+real(val)
+imag(val)
+flatnonzero(a)
+diff(a, n=1, axis=-1, prepend=None, append=None)
 argsort(a, axis=-1, kind=None)
 searchsorted(a, v, side='left', sorter=None)
 diagonal(a, offset=0, axis1=0, axis2=1)
@@ -136,15 +140,22 @@ OWN = {
     "concatenate": lambda tup, axis, out, dtype, casting: np.concatenate(tup, axis, dtype=dtype, casting=casting),
     "stack": lambda tup, axis, out, dtype, casting: np.stack(tup, axis, dtype=dtype, casting=casting),
     "where": lambda condition, x, y: np.where(condition, x, y),
+    "real": lambda val: np.real(val),
+    "imag": lambda val: np.imag(val),
+    "diff": lambda a, n, axis, prepend, append: np.diff(a, n, axis),
     "flip": lambda a, axis: np.flip(a, axis),
 }
 
 
 def _compute(name, given):
+    if name == "flatnonzero":
+        MACHINE.waits(name)
     return run(name, OWN.get(name) or getattr(np, name), (), given)
 
 
 def _create(name, given):
+    if name == "arange" and given["stop"] is None:
+        given |= {"start": 0, "stop": given["start"]}
     words = {k: v for k, v in given.items() if v is not None}
     first = [words.pop(k) for k in ("shape", "fill_value", "N", "start", "stop", "step") if k in words]
     MACHINE.launch(name)

@@ -1,0 +1,3 @@
+"""Linear algebra by cuSOLVER and cuBLAS: the operations of ``tenferro.linalg``."""
+
+EXECUTORS = {}
