@@ -38,6 +38,16 @@ def matrix_product_compression(dtype):
     return qtn.MPS_rand_state(8, 6, dtype=dtype, seed=3), fidelity
 
 
+def operator_compression(dtype):
+    """Fidelity of an operator times a chain that is compressed; the first matrices have columns of zeros."""
+    operator, target = qtn.MPO_ham_heis(6), qtn.MPS_rand_state(6, 4, dtype=dtype, seed=2)
+
+    def fidelity(psi):
+        product = qtn.tensor_network_apply_op_vec(operator, psi)
+        return abs(qtn.tensor_network_1d_compress(product, max_bond=3, method="direct").H @ target) ** 2
+    return qtn.MPS_rand_state(6, 3, dtype=dtype, seed=3), fidelity
+
+
 def lattice_norm(dtype):
     """Logarithm of the norm of a two-dimensional state by contraction of its boundary."""
     def norm(psi):
@@ -104,8 +114,8 @@ def isometry(method, dtype):
     return network, lambda tn: abs(tn.isometrize(method=method).contract(all).data.ravel() @ weight.data.ravel()) ** 2
 
 
-PROGRAMS = {f.__name__: f for f in (matrix_product_energy, matrix_product_compression, lattice_norm, lattice_expectation,
-                                    corner_transfer, higher_order_renormalisation, stripped_exponent)}
+PROGRAMS = {f.__name__: f for f in (matrix_product_energy, matrix_product_compression, operator_compression, lattice_norm,
+                                    lattice_expectation, corner_transfer, higher_order_renormalisation, stripped_exponent)}
 """Name -> function of the dtype."""
 
 DTYPES = ("float64", "complex128")

@@ -6,7 +6,7 @@ import tenferro as tfr
 
 from .._core.eager import EagerTensor
 from ..errors import ValidationError
-from .common import adj, call, matrix, mm
+from .common import adj, call, matrix
 
 
 class LUResult(NamedTuple):
@@ -128,7 +128,8 @@ def lu(a, permute_l=False, overwrite_a=False, check_finite=True, p_indices=False
 def qr(a, mode="reduced"):
     """Orthonormal Q and upper triangular R with ``a = Q @ R``.
 
-    Differentiable where the first ``min(M, N)`` columns are linearly independent; elsewhere the result is finite, but
+    Differentiable where the first ``min(M, N)`` columns are linearly independent. Where they are not, Q is arbitrary in
+    part; for ``M <= N`` the derivative of what does not depend on this choice is exact, and everything else is finite, but
     means nothing.
 
     Parameters
@@ -162,11 +163,7 @@ def qr(a, mode="reduced"):
         raise ValidationError(f"qr: mode is 'reduced', 'complete' or 'r', not {mode!r}{hint}", op="qr", argument="mode")
     a = matrix(a, "qr")
     m, n = a.shape[-2:]
-    if m >= n:
-        q, r = call("qr", a)
-    else:
-        q, r = call("qr", a[..., :m])
-        r = tfr.concatenate([r, mm(adj(q), a[..., m:])], axis=-1)
+    q, r = call("qr", a)
     if mode == "complete" and m > n:
         q = tfr.concatenate([q, call("null_space", a)], axis=-1)
         r = tfr.concatenate([r, tfr.zeros((*a.shape[:-2], m - n, n), a.dtype)], axis=-2)

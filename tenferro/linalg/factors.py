@@ -4,7 +4,7 @@ import numpy as np
 
 import tenferro as tfr
 
-from .common import adj, call, diag, diag_matrix, eps, mm, plus, scale_of, value
+from .common import adj, call, cols, diag, diag_matrix, eps, mm, plus, rows, value
 from .solving import tsolve
 
 
@@ -13,31 +13,63 @@ def right_divide(x, r):
     return adj(tsolve(r, adj(x), False, "C"))
 
 
-def regular(r):
-    """R with the largest diagonal element instead of those that are zero to rounding: results are finite."""
-    d = diag(r.detach())
-    scale = scale_of(d)
-    small = tfr.abs(d) <= 10 * r.shape[-1] * eps(r) * scale
-    return r + diag_matrix(tfr.cast(tfr.where(small, scale, 0), r.dtype)) if tfr.any(small) else r
+# With C = Q.H dA and a skew-Hermitian W: dR = C - W R, dQ = Q W + (1 - Q Q.H) dA inv(R1), R1 the leading square of R. Below
+# its diagonal W is that of C inv(R1), so that dR is triangular; on it, the imaginary part. A column that depends on those
+# before it leaves its column of W free: it is zero, its row and column of R1 are not used, and dR is not triangular there.
+# What does not depend on the choice of Q has its derivative then, too, if Q is square.
+
+
+def leading(r):
+    """R1, without what belongs to dependent columns, and a vector with 0 for these and 1 for others, or None."""
+    r1 = r if r.shape[-1] == r.shape[-2] else r[..., :r.shape[-2]]
+    size = tfr.abs(r.detach())
+    if size.size == 0:
+        return r1, None
+    small = diag(size) <= 10 * r.shape[-1] * eps(r) * tfr.max(size, axis=(-2, -1), keepdims=True)[..., 0]
+    if not tfr.any(small):
+        return r1, None
+    kept = tfr.cast(tfr.logical_not(small), r.dtype)
+    return r1 * rows(kept) * cols(kept) + diag_matrix(1 - kept), kept
+
+
+def turning(x):
+    """The skew-Hermitian matrix that is below the diagonal what x is."""
+    low = tfr.tril(x, -1)
+    w = low - adj(low)
+    return w + diag_matrix(1j * tfr.imag(diag(x))) if x.dtype.kind == "c" else w
 
 
 def qr_vjp(g, out, a):
-    """Adjoint of `qr_jvp`, for at least as many rows as columns."""
+    """Adjoint of `qr_jvp`."""
     q, r = out
     gq, gr = g
-    m = plus(None if gr is None else mm(gr, adj(r)), None if gq is None else -mm(adj(q), gq))
-    upper = tfr.triu(m, 1)
-    x = mm(q, upper + adj(upper) + diag_matrix(tfr.real(diag(m))))
-    return adj(tsolve(regular(r), adj(x if gq is None else x + gq), False))
+    r1, kept = leading(r)
+    p = None if gq is None else mm(adj(q), gq)
+    s = None if gr is None else mm(gr, adj(r))
+    m = plus(p, None if s is None else -s)
+    low = tfr.tril(m - adj(m), -1)
+    core = low + diag_matrix(1j * tfr.imag(diag(m))) if m.dtype.kind == "c" else low
+    core = plus(core, None if p is None else -p)
+    whole = kept is None and r1 is r
+    x = plus(mm(q, plus(core, s) if whole else core), gq)
+    if kept is not None:
+        x = x * cols(kept)
+    ga = adj(tsolve(r1, adj(x), False))
+    if r1.shape[-1] < r.shape[-1]:
+        ga = tfr.concatenate([ga, tfr.zeros_like(r[..., r1.shape[-1]:])], axis=-1)
+    return ga if whole or gr is None else ga + mm(q, gr)
 
 
 def qr_jvp(tangents, out, a):
-    """dR inv(R) is the upper triangle of C + C.H with half the diagonal, C = Q.H dA inv(R); dQ follows."""
     q, r = out
-    b = right_divide(tangents[0], regular(r))
+    t = tangents[0]
+    r1, kept = leading(r)
+    b = right_divide(t[..., :r1.shape[-1]], r1)
+    if kept is not None:
+        b = b * cols(kept)
     c = mm(adj(q), b)
-    upper = tfr.triu(c + adj(c), 1) + diag_matrix(tfr.real(diag(c)))
-    return b - mm(q, upper), mm(upper, r)
+    w = turning(c)
+    return b - mm(q, c - w), mm(adj(q), t) - mm(w, r)
 
 
 def pinv_jvp(tangents, y, a, rcond, op=None):
