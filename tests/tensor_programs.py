@@ -114,6 +114,34 @@ def isometry(method, dtype):
     return network, lambda tn: abs(tn.isometrize(method=method).contract(all).data.ravel() @ weight.data.ravel()) ** 2
 
 
+def split(method, dtype):
+    """A function of the product of the parts into which a matrix is split, and of one part's size."""
+    rng = np.random.default_rng(11)
+
+    def draw(*shape):
+        x = rng.normal(size=shape)
+        return x + 1j * rng.normal(size=shape) if dtype == "complex128" else x
+    weight, shift = draw(4, 4), qtn.Tensor(4 * np.eye(4), inds="ab")
+    options = {"max_bond": 2, "cutoff": 0.0} if method in ("svd", "svd:eig", "eigh") else {}
+
+    def loss(network):
+        t = network.contract(all)
+        if method in ("eigh", "cholesky"):
+            t = t.H.reindex({"a": "c"}).contract(t, output_inds="ca").reindex({"c": "a", "a": "b"}) + shift
+        parts = t.split("a", method=method, **options)
+        return abs(parts.contract(all, output_inds="ab").data.ravel() @ weight.ravel()) ** 2 + parts.tensors[0].norm() ** 2
+    return qtn.TensorNetwork([qtn.Tensor(draw(4, 6), inds="ak"), qtn.Tensor(draw(6, 4), inds="kb")]), loss
+
+
+def boundary(method, dtype):
+    """The norm of a two-dimensional state by another way to contract its boundary."""
+    network, _ = lattice_norm(dtype)
+    return network, lambda psi: 1e-3 * abs(psi.make_norm().contract_boundary(max_bond=4, method=method, cutoff=0.0))
+
+
+SPLITS = ("svd", "svd:eig", "qr", "lq", "qr:cholesky", "polar_right", "polar_left", "eigh", "cholesky")
+BOUNDARIES = ("full-bond", "projector", "zipup", "local-early", "superorthogonal", "l2bp", "dm")
+
 PROGRAMS = {f.__name__: f for f in (matrix_product_energy, matrix_product_compression, operator_compression, lattice_norm,
                                     lattice_expectation, corner_transfer, higher_order_renormalisation, stripped_exponent)}
 """Name -> function of the dtype."""
@@ -126,3 +154,7 @@ CASES = {
     **{f"{method}-{dtype}": (partial(isometry, method, dtype), {}) for method in METHODS for dtype in DTYPES},
 }
 """Name -> function that makes network and loss, and options of the optimiser."""
+
+MORE = {f"{name}-{dtype}": partial(f, name, dtype)
+        for f, names in ((split, SPLITS), (boundary, BOUNDARIES)) for name in names for dtype in DTYPES}
+"""The same for further ways to split tensors and to contract boundaries."""

@@ -80,6 +80,11 @@ def test_values_and_gradients(name):
     check(network, loss, **options)
 
 
+@pytest.mark.parametrize("name", programs.MORE)
+def test_other_decompositions_and_boundaries(name):
+    check(*programs.MORE[name]())
+
+
 @cases
 def test_products_with_the_hessian(name):
     network, loss, options = case(name)
