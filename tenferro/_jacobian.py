@@ -4,7 +4,9 @@ import functools
 
 import numpy as np
 
+from ._core.handles import placed
 from ._core.identity import zeros
+from ._files import on_host
 from ._ops.assembly import concatenate, stack
 from ._trace import Trace, check_function
 from ._tree import paths, unflatten
@@ -133,7 +135,7 @@ def _sweeps(trace, sweep, ends, k, others, axis):
         seeds = [None] * len(ends)
         results = []
         for e in _units(ends[k], unit):
-            seeds[k] = trace.rt.constant_from(e)
+            seeds[k] = placed(trace.rt.constant_from(e))
             results.append(sweep(seeds))
         parts.append([_joined([r[m] for r in results], others[m], axis) for m in range(len(others))])
     return list(zip(parts[0], parts[-1]))
@@ -164,7 +166,7 @@ def _block(trace, a, b, i, j, by_rows):
     y, x = trace.outputs[i], trace.inputs[j]
     shape, dtype = y.shape + x.shape, np.result_type(y.dtype, x.dtype)
     if a is None:
-        return trace.rt.constant_from(np.zeros(shape, dtype))
+        return placed(trace.rt.constant_from(np.zeros(shape, dtype)))
     if _is_complex(x):
         eps = max(np.finfo(t.dtype).eps for t in (x, y))
         if not _is_complex(y) or _contradict(a, b, eps):
@@ -177,7 +179,7 @@ def _block(trace, a, b, i, j, by_rows):
 
 def _contradict(a, b, eps):
     """Whether derivatives along 1 and along i differ by more than rounding explains."""
-    a, b = (t.detach().numpy() for t in (a, b))
+    a, b = on_host(a), on_host(b)
     return a.size > 0 and bool(np.any(np.abs(b - 1j * a) > np.sqrt(eps) * (np.abs(a).max() + np.abs(b).max())))
 
 

@@ -1,7 +1,7 @@
 """A function evaluated on identity nodes of its arguments, and sweeps over what was recorded."""
 
 from ._core.eager import EagerTensor
-from ._core.handles import constant
+from ._core.handles import constant, placed
 from ._core.identity import Recording, identity, node_id, now, recording, released, swept, zeros
 from ._tree import flatten, paths, unflatten
 from .errors import ContextMismatchError, DTypeMismatchError, ValidationError
@@ -111,7 +111,7 @@ def _runtime(leaves, args, op):
 
 def _identity(rt, leaf, op, structure, wrt, k):
     try:
-        return identity(leaf if isinstance(leaf, EagerTensor) else rt.constant_from(leaf))
+        return identity(leaf if isinstance(leaf, EagerTensor) else placed(rt.constant_from(leaf)))
     except (DTypeMismatchError, ValidationError, TypeError, ValueError) as e:
         place = f"argument {_place(structure, wrt, k)}"
         raise ValidationError(f"{op}: {place} cannot be differentiated: {e}", op=op, argument=place) from e
@@ -145,7 +145,7 @@ def _output(rt, leaf, op, structure, k):
                                        "detach_into(runtime)", lhs=rt.id, rhs=leaf.runtime.id)
         return leaf
     try:
-        return rt.constant_from(leaf)
+        return placed(rt.constant_from(leaf))
     except (DTypeMismatchError, TypeError, ValueError) as e:
         place = paths(structure)[k]
         raise ValidationError(f"{op}: the function's result at {place} is no tensor but {type(leaf).__name__}; return "

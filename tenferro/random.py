@@ -6,12 +6,18 @@ generators of one's own.
 
 import numpy as np
 
-from ._core.handles import constant
+from ._core.handles import constant as _constant
+from ._core.handles import placed
 from ._files import on_host
 from .errors import DTypeMismatchError, ValidationError
 
 __all__ = ["Generator", "choice", "default_rng", "integers", "normal", "permutation", "random", "seed", "standard_normal",
            "uniform"]
+
+
+def constant(array, copy):
+    """A constant in the memory of the engine that computes at this moment."""
+    return placed(_constant(array, copy=copy))
 
 
 class Generator:
@@ -402,3 +408,7 @@ permutation = _shared.permutation
 random = _shared.random
 standard_normal = _shared.standard_normal
 uniform = _shared.uniform
+
+
+def __dir__():
+    return __all__

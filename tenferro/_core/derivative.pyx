@@ -8,6 +8,8 @@ from .node cimport CAPTURED, IS_LEAF, Leaf, Node, node_drop
 from .optable cimport Op
 from .reuse cimport FORWARD, REVERSE, derive, derive_backward
 from .spaces cimport by_value, download, upload
+from .sweep cimport one_like
+from .tensor cimport Tensor
 from .state cimport EagerRuntime, EagerSession, as_engine, close_session, install, open_session
 
 from ..errors import (ContextMismatchError, DTypeMismatchError, NonScalarGradError, ShapeMismatchError, ValidationError)
@@ -166,6 +168,8 @@ cdef EagerTensor matching(object c, EagerTensor y, str argument):
         t = scalar_like(y, c)
     else:
         t = constant_value(y.rt, c, -1, True)
+        if t.v.buf.space != y.v.buf.space and not isinstance(c, Tensor):
+            t = moved(t, y.v.buf.space)
     if not same_shape(t.v.meta, y.v.meta):
         raise ShapeMismatchError(f"the {argument} has shape {t.shape}, but its primal has {y.shape}; reshape it",
                                  argument=argument, expected=y.shape, actual=t.shape)
@@ -197,7 +201,7 @@ cdef EagerTensor unit(EagerTensor y, str op):
                                  "(backward_with, vjp)", shape=y.shape)
     if not is_inexact(y.v.meta.dtype):
         raise ValidationError(f"{op} needs a floating or complex scalar, not {y.dtype}", op=op, argument="output")
-    return scalar_like(y, 1.0)
+    return one_like(y)
 
 
 cdef EagerTensor moved(EagerTensor t, int space):

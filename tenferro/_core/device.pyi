@@ -9,4 +9,4 @@ class DeviceKernels(tenferro._core.foreign.NamespaceKernels):
 class Table:
     def __new__(cls, *args: typing.Any, **kwargs: typing.Any) -> typing.Self: ...
 
-OPERATIONS: tuple
+OPERATIONS: tuple[typing.Any, ...]

@@ -57,17 +57,19 @@ cdef object scalar(const Value *v):
     return bare_array(v, 0, NULL, NULL, 0)[()]
 
 
-cdef list operands(DeviceKernels e, const Value *ins, int n, bint scalars):
-    """The arrays of a call; numbers stay what they are beside an array if the operation takes them."""
+cdef list operands(DeviceKernels e, const Value *ins, int n, const Meta *scalars):
+    """The arrays of a call. Numbers stay what they are if the call is elementwise, its result has the shape of `scalars`, and
+    one of the arrays has it, too."""
     cdef list found = []
     cdef bint beside = False
     cdef int k
-    for k in range(n):
-        beside = beside or ins[k].buf.space != HOST_SPACE
+    if scalars != NULL:
+        for k in range(n):
+            beside = beside or (ins[k].buf.space != HOST_SPACE and same_shape(ins[k].meta, scalars))
     for k in range(n):
         if ins[k].buf.space != HOST_SPACE:
             found.append(device_array(&ins[k]))
-        elif scalars and beside and ins[k].meta.rank == 0:
+        elif beside:
             found.append(scalar(&ins[k]))
         else:
             found.append(uploaded(e, &ins[k]))
@@ -76,14 +78,23 @@ cdef list operands(DeviceKernels e, const Value *ins, int n, bint scalars):
 
 # ---- kernels -----------------------------------------------------------------------------------------------------------
 
+cdef bint within(NamespaceKernels e, int op, const Value *ins, int n, const Value *out) noexcept:
+    """Whether the method is for these dtypes, and the library has them."""
+    cdef int k
+    cdef unsigned int seen = 1u << out.meta.dtype
+    for k in range(n):
+        seen |= 1u << ins[k].meta.dtype
+    return not seen & ~e.dtypes_ and (e.domains[op] >> (ins[n - 1].meta.dtype if n else out.meta.dtype)) & 1
+
+
 cdef int compute(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef DeviceKernels e = <DeviceKernels> engine
     cdef object call = e.calls[op], result, memory = e.memory
     cdef dict words
-    if call is not None:
+    if call is not None and within(e, op, ins, n, out):
         try:
             words = words_of(e, op, out, params)
-            arrays = operands(e, ins, n, Op.ADD <= op <= Op.TRUNC)
+            arrays = operands(e, ins, n, out.meta if Op.ADD <= op <= Op.TRUNC else NULL)
             result = call(*arrays) if words is None else call(*arrays, **words)
             if result is not NotImplemented:
                 _, shape, _, dtype = memory.layout(result)
@@ -118,7 +129,8 @@ cdef int fused(PyObject *engine, int op, const Value *ins, int n, Value *outs, c
             made.append(memory_of(e.space).empty(tuple([outs[k].meta.dims[i] for i in range(outs[k].meta.rank)]),
                                                  tuple([outs[k].meta.dims[outs[k].meta.rank + i]
                                                         for i in range(outs[k].meta.rank)]), dtype_object(outs[k].meta.dtype)))
-        e.pass_(program_of(e, params), operands(e, ins, n, True), made)
+        arrays = [device_array(&ins[k]) if ins[k].buf.space != HOST_SPACE else scalar(&ins[k]) for k in range(n)]
+        e.pass_(program_of(e, params), arrays, made)
         for k in range(results):
             place_array(&outs[k], e.space, made[k])
         return 0

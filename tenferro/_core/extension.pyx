@@ -131,7 +131,7 @@ cdef EagerTensor wrapped(object array, int space, EagerTensor like):
 cdef object executor_for(ExtensionOperation op, ExecutionEngine engine):
     executor = op.executors.get(engine.kind)
     if executor is None and engine.memory is not None:
-        executor = engine.executor(op.module_id, op.name)
+        executor = engine.executor(op.name)
         if executor is not None:
             return offered(executor, engine.space)
     if executor is None:

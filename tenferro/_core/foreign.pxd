@@ -14,3 +14,4 @@ cdef class NamespaceKernels(ExecutionEngine):
 cdef dict words_of(NamespaceKernels e, int op, const Value *out, const Params *p)       # keywords of a method
 cdef int failed(NamespaceKernels e, int op, const Value *out, object error) except -1   # reports what a method raised
 cdef int as_promised(NamespaceKernels e, int op, object shape, object dtype, const Meta *m) except -1
+cdef int reported(ExecutionEngine e, str op, object error, Py_ssize_t nbytes=*) except -1

@@ -40,7 +40,7 @@ cdef object errstate = np.errstate
 cdef object error_state = None, silent = None       # the variable that np.errstate sets, and its value for ignoring all
 cdef tuple views = (Op.LEAF, Op.ALIAS, Op.RESHAPE, Op.TRANSPOSE, Op.BROADCAST_TO, Op.SQUEEZE, Op.EXPAND_DIMS, Op.SLICE,
                     Op.REVERSE, Op.EXTRACT_DIAG, Op.UNREDUCE, Op.CUSTOM, Op.CUSTOM_OUTPUT, Op.LAZY, Op.FUSED, Op.ELEMENTWISE,
-                    Op.N_OPS)
+                    Op.SUMS, Op.N_OPS)
 
 OPERATIONS = tuple([op.name.lower() for op in optable.Op if op not in views])
 """The operations that engines compute; the others of the table are views, or bring functions of their own."""
@@ -322,15 +322,25 @@ cdef object ask_quietly(NamespaceKernels e, object call, int op, const Value *in
 
 cdef int failed(NamespaceKernels e, int op, const Value *out, object error) except -1:
     """Report what a method raised; NotImplementedError is an answer."""
-    if isinstance(error, NotImplementedError):
+    if isinstance(error, NotImplementedError) and not isinstance(error, TenferroError):
         return 0
+    return reported(e, op_name(op), error, out.meta.size * out.meta.itemsize)
+
+
+cdef int reported(ExecutionEngine e, str op, object error, Py_ssize_t nbytes=0) except -1:
+    """What a library raised, as an error of this one."""
     if isinstance(error, TenferroError):
         raise error
     if isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryError" or "allocate memory" in str(error):
-        raise OutOfMemoryError(f"{op_name(op)}: the engine '{e.name}' has no memory for it; free tensors or call "
-                               "clear_caches()", engine=e.name, nbytes=out.meta.size * out.meta.itemsize) from error
-    raise EngineError(f"{op_name(op)}: the engine '{e.name}' failed with {type(error).__name__}: {error}; the engine "
-                      "stays usable", engine=e.name) from error
+        raise OutOfMemoryError(f"{op}: the engine '{e.name}' has no memory for it; free tensors or call clear_caches()",
+                               engine=e.name, nbytes=nbytes) from error
+    raise EngineError(f"{op}: the engine '{e.name}' failed with {type(error).__name__}: {error}; the engine stays usable",
+                      engine=e.name) from error
+
+
+def report(ExecutionEngine engine not None, str op not None, error not None):
+    """Raise what a library raised as an error of this one."""
+    reported(engine, op, error)
 
 
 cdef bint taken(NamespaceKernels e, int op, const Value *ins, int n, const Value *out) noexcept:

@@ -6,13 +6,14 @@ from .importing cimport duplicate, extent, import_any, import_columns
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
 from .optable cimport OUT, dtype_code, dtype_object
-from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
-from .spaces cimport placement, upload
+from .state cimport EagerRuntime, EagerSession, ambient_runtime, engine_for, install
+from .spaces cimport device_array, download, memory_of, placement, space_of, upload, wrap_array
 from .tensor cimport Tensor, copy_of, wrap_tensor
 from libc.string cimport memcpy
 
 from numpy import generic
 
+from .spaces import space_by_name
 from . import caches, convert           # no-cython-lint: they install what handles lean on
 from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, PlacementError,
                       RuntimeStateError, ShapeMismatchError, ValidationError)
@@ -216,6 +217,73 @@ def constant_from_host(EagerSession self, array):
     value_drop(&t.v)
     t.v = v
     return t
+
+
+# ---- devices ---------------------------------------------------------------------------------------------------------
+
+def placed(EagerTensor x not None, device=None, str op not None="to_device"):
+    """An untracked tensor in another memory; itself if it lies there.
+
+    Parameters
+    ----------
+    device : str, optional
+        Name of the memory; by default that of the engine that computes at this moment.
+
+    Raises
+    ------
+    PlacementError
+        No engine for this memory was opened, or the value would go from one device to another.
+    RuntimeStateError
+        The tensor is tracked.
+    """
+    cdef int space = engine_for(x.rt).space if device is None else space_by_name(device, op)
+    cdef EagerTensor t
+    check(x)
+    if space == x.v.buf.space:
+        return x
+    if x.node != NULL and not x.node.flags & CAPTURED:
+        raise RuntimeStateError(f"{op}: a tracked tensor stays where it is; transfer x.detach(), and make a leaf of it there with "
+                                "variable_from()", op=op)
+    t = alias(x, NULL)
+    value_drop(&t.v)
+    if space == HOST_SPACE:
+        download(&t.v, &x.v)
+    elif x.v.buf.space == HOST_SPACE:
+        upload(&t.v, space, &x.v)
+    else:
+        raise PlacementError(f"{op}: from {placement(x.v.buf.space)} to {placement(space)} a tensor goes by way of the host: use "
+                             "to_device('cpu') first", op=op, expected=placement(space), actual=placement(x.v.buf.space))
+    return t
+
+
+def library_array(x not None):
+    """The array of a device's library over a tensor in its memory. It must not be written to.
+
+    Parameters
+    ----------
+    x : EagerTensor or Tensor
+
+    Returns
+    -------
+    tuple
+        The ``DeviceMemory`` and the array; ``(None, None)`` for a tensor in host memory.
+    """
+    cdef const Value *v
+    if isinstance(x, Tensor):
+        v = &(<Tensor> x).v
+    else:
+        check(<EagerTensor?> x)
+        v = &(<EagerTensor> x).v
+    if v.buf.space == HOST_SPACE:
+        return None, None
+    return memory_of(v.buf.space), device_array(v)
+
+
+def tensor_over(memory not None, array):
+    """A `Tensor` over an array of a device's library, which it keeps alive."""
+    cdef Value v
+    wrap_array(&v, space_of(memory), array)
+    return wrap_tensor(&v)
 
 
 # ---- sharing ---------------------------------------------------------------------------------------------------------

@@ -32,8 +32,10 @@ cdef inline bint equal_meta(const Meta *a, const Meta *b) noexcept:
 
 cdef bint is_one(EagerTensor t) noexcept:
     cdef const Value *v = &t.v
-    if v.meta.rank or t.node != NULL or v.buf.space != HOST_SPACE:
+    if v.meta.rank or t.node != NULL:
         return False
+    if v.buf.space != HOST_SPACE:
+        return v.buf.flags & SHARED and is_inexact(v.meta.dtype) and not is_complex(v.meta.dtype)
     return (v.meta.dtype == D_F64 and (<const double *> v.data)[0] == 1) \
         or (v.meta.dtype == D_F32 and (<const float *> v.data)[0] == 1)
 

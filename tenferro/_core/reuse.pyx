@@ -11,7 +11,7 @@ next time.
 """
 
 from .caches cimport CacheEntry, DerivativeCache, prepared, transforms
-from .eager cimport scalar_like, watched_by_others
+from .eager cimport watched_by_others
 from .engine cimport ExecutionEngine
 from .memory cimport *
 from .node cimport HOOKED, IS_LAZY, IS_LEAF, mix, node_new, reserve, saved_values
@@ -19,7 +19,7 @@ from .optable cimport Op, ops
 from .program cimport Prepared, is_one, prepare
 from .spaces cimport device_copy
 from .state cimport engine_for, thread_state
-from .sweep cimport Sweep, backward, forward, held, hold_breath, lazy_hooks, reverse, start, zeros_of
+from .sweep cimport Sweep, backward, forward, held, hold_breath, lazy_hooks, one_like, reverse, start, zeros_of
 from .tracing cimport Tracer, build
 
 from libc.string cimport memcpy
@@ -106,6 +106,7 @@ cdef EagerTensor own_memory(EagerTensor t):
     u.rt = t.rt
     if t.v.buf.space != HOST_SPACE:
         device_copy(&u.v, &t.v, meta_like(t.v.meta, t.v.meta.dtype))
+        u.v.buf.flags |= t.v.buf.flags & SHARED
     elif t.v.meta.flags & DENSE:
         value_alloc(&u.v, meta_ref(t.v.meta))
         memcpy(u.v.data, t.v.data, t.v.meta.size * t.v.meta.itemsize)
@@ -365,7 +366,7 @@ cdef Program program_of(EagerRuntime rt, EagerTensor output):
     """A program of a scalar's backward sweep; None if there can be none."""
     if output.node.flags & (IS_LEAF | IS_LAZY):
         return None
-    return undisturbed(BACKWARD, rt, [output], [], [scalar_like(output, 1.0)])
+    return undisturbed(BACKWARD, rt, [output], [], [one_like(output)])
 
 
 # ---- gradients that are recorded when they are differentiated ----------------------------------------------------------

@@ -4,10 +4,11 @@ cimport cython
 
 from libc.string cimport memcpy
 
-from .eager cimport apply1, apply2, fresh, wrap
+from .eager cimport apply1, apply2, wrap
 from .memory cimport *
 from .node cimport saved_value, saved_values
 from .optable cimport Op, POLES, ZERO, op_name, ops
+from .spaces cimport device_copy
 
 from ..errors import UnsupportedAdRuleError
 from .optable import ROWS
@@ -79,8 +80,12 @@ cdef int make_private(dict copies, Node *n, int bit, Value *v) except -1:
     """A saved constant that the library shares looks like the same constant inside a rule: give it memory of its own."""
     cdef EagerTensor c = copies.get((<size_t> n, bit))
     if c is None:
-        c = fresh(None, meta_ref(v.meta))
-        memcpy(c.v.data, v.data, v.meta.itemsize)
+        c = EagerTensor.__new__(EagerTensor)
+        if v.buf.space != HOST_SPACE:
+            device_copy(&c.v, v, meta_ref(v.meta))
+        else:
+            value_alloc(&c.v, meta_ref(v.meta))
+            memcpy(c.v.data, v.data, v.meta.itemsize)
         copies[(<size_t> n, bit)] = c
     value_drop(v)
     value_copy(v, &c.v)

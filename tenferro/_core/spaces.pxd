@@ -14,5 +14,6 @@ cdef int upload(Value *out, int space, const Value *v) except -1    # host to de
 cdef int download(Value *out, const Value *v) except -1             # device to host
 cdef int device_copy(Value *out, const Value *v, Meta *m) except -1 # fresh memory of metadata m (stolen)
 cdef int device_zeros(Value *out, int space, Meta *m) except -1     # m is stolen
+cdef int device_one(Value *out, int space, const Value *one) except -1    # a shared copy of the host's number 1
 cdef int placeholder(Value *out, int space) except -1               # out.meta is set: a buffer without memory
 cdef int on_host(Value *out, const Value *v) except -1              # v itself, or a copy of a device's

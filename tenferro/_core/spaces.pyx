@@ -10,7 +10,7 @@ from .importing cimport adopt, bare_array
 from .memory cimport *
 from .optable cimport dtype_code, dtype_object
 
-from ..errors import PlacementError
+from ..errors import OutOfMemoryError, PlacementError
 
 cnp.import_array()
 
@@ -109,7 +109,17 @@ cdef int wrap_array(Value *out, int space, object array) except -1:
 
 
 cdef object fresh_array(int space, const Meta *m):
-    return memories[space].empty(integers(shape_of(m), m.rank), integers(strides_of(m), m.rank), dtype_object(m.dtype))
+    try:
+        return memories[space].empty(integers(shape_of(m), m.rank), integers(strides_of(m), m.rank), dtype_object(m.dtype))
+    except MemoryError as error:
+        refused(space, m, error)
+
+
+cdef int refused(int space, const Meta *m, object error) except -1:
+    if isinstance(error, OutOfMemoryError):
+        raise error
+    raise OutOfMemoryError(f"{placement(space)} has no memory for {m.size * m.itemsize} bytes; free tensors or call "
+                           "clear_caches()", engine=placement(space), nbytes=m.size * m.itemsize) from error
 
 
 cdef bint has_layout(const Meta *a, const Meta *m) noexcept:
@@ -146,7 +156,11 @@ cdef int place_array(Value *out, int space, object array) except -1:
 
 cdef int upload(Value *out, int space, const Value *v) except -1:
     array = bare_array(v, v.meta.rank, shape_of(v.meta), strides_of(v.meta), 0)
-    return wrap_array(out, space, memories[space].upload(array))
+    try:
+        made = memories[space].upload(array)
+    except MemoryError as error:
+        refused(space, v.meta, error)
+    return wrap_array(out, space, made)
 
 
 cdef int download(Value *out, const Value *v) except -1:
@@ -180,6 +194,29 @@ cdef int device_copy(Value *out, const Value *v, Meta *m) except -1:
 
 cdef int device_zeros(Value *out, int space, Meta *m) except -1:
     return filled(out, space, m, 0)
+
+
+cdef class One:
+    """The number 1 in a device's memory."""
+    cdef Value v
+
+    def __dealloc__(self):
+        value_drop(&self.v)
+
+
+cdef dict ones = {}                 # (space, dtype) -> One
+
+
+cdef int device_one(Value *out, int space, const Value *one) except -1:
+    """Seeds of gradients are uploaded once. SHARED marks them: no other value of a device is."""
+    cdef One found = ones.get((space, one.meta.dtype))
+    if found is None:
+        found = One()
+        upload(&found.v, space, one)
+        found.v.buf.flags |= SHARED
+        ones[space, one.meta.dtype] = found
+    value_copy(out, &found.v)
+    return 0
 
 
 cdef int placeholder(Value *out, int space) except -1:

@@ -46,6 +46,7 @@ cdef EagerTensor settled(EagerTensor t)                 # a result that outlives
 cdef list reverse(Sweep s, list outputs, list targets, list cotangents)
 cdef list forward(Sweep s, list outputs, list targets, list tangents)
 cdef EagerTensor zeros_of(EagerTensor y)
+cdef EagerTensor one_like(EagerTensor y)        # the seed of a gradient, beside y
 cdef Node *node_at_hand() noexcept                      # whose rule runs on this thread; only for watchers
 cdef tuple backward(Sweep s, Node *root, EagerTensor seed)
 cdef list held(list outputs)

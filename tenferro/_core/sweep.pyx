@@ -13,14 +13,14 @@ from cpython.ref cimport Py_DECREF, Py_INCREF
 from libc.stdlib cimport free, realloc
 from libc.string cimport memset
 
-from .eager cimport alias, apply1, apply2, cast, emit1, fresh, watched_by_others, wrap
+from .eager cimport alias, apply1, apply2, cast, emit1, fresh, scalar_like, watched_by_others, wrap
 from .engine cimport ExecutionEngine, call_kernel
 from .memory cimport *
 from .gradient_hooks cimport hooked_cotangent
 from .node cimport CAPTURED, HOOKED, IS_LAZY, IS_LEAF
 from .optable cimport Op
 from .rule cimport apply_jvp, apply_vjp
-from .spaces cimport device_zeros
+from .spaces cimport device_one, device_zeros
 from .state cimport engine_for, thread_state
 from tenferro._ops.reduce cimport sum_to
 from tenferro._ops.structure cimport broadcast_like
@@ -541,3 +541,13 @@ cdef EagerTensor zeros_of(EagerTensor y):
     t = fresh(y.rt, m)
     memset(t.v.data, 0, m.size * m.itemsize)
     return t
+
+
+cdef EagerTensor one_like(EagerTensor y):
+    """The number 1 of y's dtype where y lies."""
+    cdef EagerTensor t = scalar_like(y, 1.0)
+    cdef Value v
+    if y.v.buf.space == HOST_SPACE:
+        return t
+    device_one(&v, y.v.buf.space, &t.v)
+    return wrap(y.rt, &v, NULL)

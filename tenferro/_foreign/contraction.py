@@ -33,7 +33,7 @@ def _plan(labels, x, y):
     right = (*front, s, n) if batch or columns else (s,)
     orders = (_order(a, (*batch, *rows, *summed, *lone_a)), _order(b, (*batch, *summed, *columns, *lone_b)),
               _order(found, c))
-    return orders[0], left, orders[1], right, tuple(size[k] for k in found), orders[2], s > 1
+    return orders[0], left, orders[1], right, tuple(size[k] for k in found), orders[2], s != 1
 
 
 class Contraction:

@@ -1,7 +1,7 @@
 """Engines of devices: what a device's memory is to the core, and the engine over a library of arrays in it."""
 
 from .._core.device import DeviceKernels
-from ..errors import UnsupportedError
+from ..errors import AxisError, UnsupportedError
 from .engine import ALL, NamespaceEngine
 from .methods import HOST, NATIVE, OWN, UNSUPPORTED, composed, dtypes_of
 
@@ -99,6 +99,9 @@ class DeviceEngine(NamespaceEngine, DeviceKernels):
         if self.fusable:
             self._fuse(self.fused, self.fusable)
 
+    checks_indices = False
+    """Whether an index out of range raises; otherwise it stands for the nearest end."""
+
     fusable = ()
     """Names of the elementwise operations that `fused` can compute."""
 
@@ -118,8 +121,8 @@ class DeviceEngine(NamespaceEngine, DeviceKernels):
         """
         raise NotImplementedError
 
-    def executor(self, module_id, name):
-        """What computes an operation of an extension module, such as ``("tenferro.linalg.v1", "svd")``.
+    def executor(self, name):
+        """What computes an operation of an extension module, such as ``"tenferro.linalg.svd.v1"``.
 
         Returns
         -------
@@ -147,6 +150,72 @@ class DeviceEngine(NamespaceEngine, DeviceKernels):
     def copy(self, x):
         """x in fresh memory."""
         return self.fresh(x)
+
+    @composed("bifc")
+    def cast(self, x, *, dtype):
+        """x in another dtype; of a complex number its real part, of a fraction what the device makes of it."""
+        if self.is_complex(x) and dtype.kind != "c":
+            x = self.xp.real(x)
+        return self.xp.astype(x, self.dtype_of(dtype))
+
+    # ---- positions that are values: they are not read, so they are not checked either
+
+    def _within(self, indices, size):
+        """Indices from 0 on. Those out of range are moved to the nearest end."""
+        if 0 in indices.shape:
+            return indices
+        if size == 0:
+            raise AxisError("take: nothing can be taken from an empty axis", op="take", argument="indices", actual=0)
+        xp = self.xp
+        i = xp.where(indices < 0, indices + size, indices)
+        return xp.where(i < 0, xp.zeros_like(i), xp.where(i >= size, xp.full_like(i, max(size - 1, 0)), i))
+
+    def _window(self, starts, outer, inner):
+        """Index arrays of a part of an array whose start is a value."""
+        xp, rank, found = self.xp, len(outer), []
+        for k, (n, m) in enumerate(zip(outer, inner, strict=True)):
+            s = xp.astype(starts[k], xp.int64)
+            s = xp.where(s < 0, xp.zeros_like(s), xp.where(s > n - m, xp.full_like(s, n - m), s))
+            found.append(xp.reshape(s + xp.arange(m, dtype=xp.int64), (1,) * k + (m,) + (1,) * (rank - k - 1)))
+        return tuple(found)
+
+    @composed("i")
+    def dynamic_slice(self, x, starts, *, shape):
+        """The part of x of a shape at starts that are values."""
+        return x[self._window(starts, x.shape, shape)]
+
+    @composed("i")
+    def dynamic_unslice(self, x, starts, *, shape):
+        """Zeros in which x is the part at starts that are values."""
+        y = self.xp.zeros(shape, dtype=x.dtype)
+        y[self._window(starts, shape, x.shape)] = x
+        return y
+
+    # ---- operations whose results depend on values; they give arrays of positions
+
+    def argsort(self, x, *, axis, descending):
+        """Positions that sort, stable in both directions; NaN counts as the largest."""
+        xp = self.xp
+        if not descending:
+            return xp.argsort(x, axis=axis, stable=True)
+        return x.shape[axis] - 1 - xp.flip(xp.argsort(xp.flip(x, axis=axis), axis=axis, stable=True), axis=axis)
+
+    def searchsorted(self, x, values, *, side):
+        """Positions in a sorted vector before which values are to be inserted."""
+        return self.xp.searchsorted(x, values, side=side)
+
+    def nonzero(self, x):
+        """One vector of positions for each axis, in row-major order; waits for the device, as the next two do."""
+        return self.xp.nonzero(x)
+
+    def flatnonzero(self, x):
+        """Row-major positions of what is not zero."""
+        return self.xp.nonzero(self.xp.reshape(x, (-1,)))[0]
+
+    def unique(self, x, *, axis, equal_nan):
+        """Of the different elements (or slices along an axis): where they come first, which of them every element is, how
+        often they occur."""
+        raise self.unsupported("unique")
 
     def unsupported(self, op):
         """The error for something that this engine has no function for."""

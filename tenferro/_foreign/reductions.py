@@ -95,6 +95,8 @@ class Reductions:
         xp = self.xp
         if not axes:
             return NotImplemented
+        if 0 in x.shape:
+            return xp.log(xp.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype))
         m = xp.max(x, axis=axes, keepdims=True)
         m = xp.where(xp.isfinite(m), m, self.zero(m))
         y = m + xp.log(xp.sum(xp.exp(x - m), axis=axes, keepdims=True, dtype=x.dtype))

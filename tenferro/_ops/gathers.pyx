@@ -1,5 +1,6 @@
 """Gathers and scatters: the recorded operations, and what public functions make of their arguments."""
 
+from tenferro._core.asking cimport asked
 from tenferro._core.eager cimport (apply2, as_operand, cast, computed_in, constant_value, emit1, emit2, emit_n, fresh,
                                    scalar_like)
 from tenferro._core.memory cimport *
@@ -10,7 +11,7 @@ from .structure cimport broadcast_dims, reshape_dims, shape_tuple
 
 import numpy as np
 
-from tenferro.errors import (DTypeMismatchError, IntegerOverflowError, PlacementError, ShapeMismatchError,
+from tenferro.errors import (DTypeMismatchError, IntegerOverflowError, ShapeMismatchError,
                              ValidationError)
 
 cdef object _generic = np.generic
@@ -244,8 +245,7 @@ cdef EagerTensor mask_positions(EagerTensor mask):
     cdef EagerTensor t
     cdef Meta *m = mask.v.meta
     if mask.v.buf.space != HOST_SPACE:
-        raise PlacementError("a mask is read on the host, as the shape of the result depends on it; bring it there "
-                             "with to_tensor()", op="index", expected="host", actual=mask.v.buf.space)
+        return asked("flatnonzero", mask, (), {})
     if not m.flags & C_ORDER:
         mask = emit1(Op.COPY, mask, NULL, meta_compact(D_BOOL, m.rank, m.dims, True))
         m = mask.v.meta

@@ -1,28 +1,26 @@
-"""Sorting and selection. Orders are found on the host; values are gathered, so that they have derivatives."""
+"""Sorting and selection. Orders are found by NumPy or by a device's engine; values are gathered, so that they have derivatives."""
 
 from collections import namedtuple
 
 from tenferro._core.abi cimport *
+from tenferro._core.asking cimport asked
 from tenferro._core.eager cimport EagerTensor, as_eager, as_operand, constant_value
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport dtype_object
 from tenferro._core.tensor cimport export_array
 from .gathers cimport along, integers
+from .slicing cimport slice_axis
 from .structure cimport axis_of, reshape_dims, shape_tuple
 
 import numpy as np
 
-from tenferro.errors import DTypeMismatchError, PlacementError, ShapeMismatchError, ValidationError
+from tenferro.errors import DTypeMismatchError, ShapeMismatchError, ValidationError
 from .composites import broadcast_arrays
 from .index import take
 
 
-cdef object on_host(EagerTensor x, str op):
-    """Read-only array over a tensor's memory."""
-    if x.v.buf.space != HOST_SPACE:
-        raise PlacementError(f"{op} reads values on the host; bring them there with to_tensor()", op=op,
-                             expected="host", actual=x.v.buf.space)
-    return export_array(&x.v)
+cdef inline bint far(EagerTensor x) noexcept:
+    return x.v.buf.space != HOST_SPACE
 
 
 cdef EagerTensor positions(EagerTensor x, object found):
@@ -37,11 +35,14 @@ cdef tuple with_axis(object a, object axis):
     return x, axis_of(axis, x.v.meta.rank)
 
 
-cdef object order(object array, int axis, bint descending):
-    """Stable in both directions; NaN counts as the largest."""
+cdef EagerTensor order(EagerTensor x, int axis, bint descending):
+    """Positions that sort; stable in both directions, NaN counts as the largest."""
+    if far(x):
+        return asked("argsort", x, (), {"axis": axis, "descending": descending})
+    array = export_array(&x.v)
     if not descending:
-        return np.argsort(array, axis, kind="stable")
-    return array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis)
+        return positions(x, np.argsort(array, axis, kind="stable"))
+    return positions(x, array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis))
 
 
 cdef EagerTensor gathered(EagerTensor x, EagerTensor idx, int axis):
@@ -74,26 +75,54 @@ def argsort(x, axis=-1, *, descending=False, stable=True):
     AxisError
         The axis is out of range.
     PlacementError
-        The tensor is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.argsort([3.0, 1.0, 2.0])
+    EagerTensor([1, 2, 0], dtype=int64)
     """
     cdef EagerTensor t
     t, k = with_axis(x, axis)
-    return positions(t, order(on_host(t, "argsort"), k, descending))
+    return order(t, k, descending)
 
 
 def sort(x, axis=-1, *, descending=False, stable=True):
     """Elements in increasing (decreasing) order along an axis.
 
-    Parameters and errors are those of `argsort`.
+    Parameters
+    ----------
+    x : array_like
+        Any dtype; complex numbers are compared by real, then by imaginary part.
+    axis : None or int
+        The last one by default; None sorts the flattened tensor, in row-major order.
+    descending : bool
+        Whether the largest elements come first.
+    stable : bool
+        The order of equal elements is kept in any case.
 
     Returns
     -------
     EagerTensor
         Of `x`'s dtype. Derivatives go with the elements, by the permutation that sorts.
+
+    Raises
+    ------
+    AxisError
+        The axis is out of range.
+    PlacementError
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.sort([3.0, 1.0, 2.0], descending=True)
+    EagerTensor([3., 2., 1.], dtype=float64)
     """
     cdef EagerTensor t
     t, k = with_axis(x, axis)
-    return gathered(t, positions(t, order(on_host(t, "sort"), k, descending)), k)
+    return gathered(t, order(t, k, descending), k)
 
 
 def topk(x, k, axis=-1, *, largest=True):
@@ -124,7 +153,14 @@ def topk(x, k, axis=-1, *, largest=True):
     ValidationError
         `k` is negative or larger than the axis.
     PlacementError
-        The tensor is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> values, positions = tfr.topk([3.0, 1.0, 2.0], 2)
+    >>> values, positions
+    (EagerTensor([3., 2.], dtype=float64), EagerTensor([0, 2], dtype=int64))
     """
     cdef EagerTensor t, idx
     cdef Py_ssize_t n = k
@@ -132,8 +168,7 @@ def topk(x, k, axis=-1, *, largest=True):
     if n < 0 or n > t.v.meta.dims[<int> a]:
         raise ValidationError(f"topk: k is {k}, but the axis has {t.v.meta.dims[<int> a]} elements; take at most these",
                               op="topk", argument="k")
-    found = order(on_host(t, "topk"), a, largest)
-    idx = positions(t, np.take(found, np.arange(n), a))
+    idx = slice_axis(order(t, a, largest), a, 0, 1, n)
     return gathered(t, idx, a), idx
 
 
@@ -163,7 +198,13 @@ def searchsorted(x1, x2, side="left", sorter=None):
     ValidationError
         Another `side`.
     PlacementError
-        A tensor is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.searchsorted([1.0, 2.0, 3.0], [0.5, 2.0, 9.0])
+    EagerTensor([0, 1, 3], dtype=int64)
     """
     cdef EagerTensor t = as_eager(x1), v = as_operand(x2, t.rt), s = None
     if side not in ("left", "right"):
@@ -179,7 +220,9 @@ def searchsorted(x1, x2, side="left", sorter=None):
                                      f"{shape_tuple(t.v.meta)}", op="searchsorted", argument="sorter",
                                      expected=shape_tuple(t.v.meta), actual=shape_tuple(s.v.meta))
         t = take(t, s)
-    return positions(t, np.searchsorted(on_host(t, "searchsorted"), on_host(v, "searchsorted"), side))
+    if far(t) or far(v):
+        return asked("searchsorted", t, (v,), {"side": side})
+    return positions(t, np.searchsorted(export_array(&t.v), export_array(&v.v), side))
 
 
 def unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True):
@@ -208,15 +251,24 @@ def unique(x, return_index=False, return_inverse=False, return_counts=False, axi
     AxisError
         The axis is out of range.
     PlacementError
-        The tensor is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unique([3.0, 1.0, 3.0])
+    EagerTensor([1., 3.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), values
     if axis is not None:
         axis = axis_of(axis, t.v.meta.rank)
-    _, index, inverse, counts = np.unique(on_host(t, "unique"), True, True, True, axis, equal_nan=equal_nan)
+    if far(t):
+        index, inverse, counts = asked("unique", t, (), {"axis": axis, "equal_nan": equal_nan})
+    else:
+        _, *found = np.unique(export_array(&t.v), True, True, True, axis, equal_nan=equal_nan)
+        index, inverse, counts = [positions(t, array) for array in found]
     values = take(t, index, axis)
-    found = [positions(t, array) for array, wanted in ((index, return_index), (inverse, return_inverse),
-                                                       (counts, return_counts)) if wanted]
+    found = [p for p, wanted in ((index, return_index), (inverse, return_inverse), (counts, return_counts)) if wanted]
     return (values, *found) if found else values
 
 
@@ -242,7 +294,13 @@ def masked_select(x, mask):
     DTypeMismatchError
         The mask is not bool.
     PlacementError
-        The mask is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.masked_select([1.0, 2.0, 3.0], [True, False, True])
+    EagerTensor([1., 3.], dtype=float64)
     """
     cdef EagerTensor t = as_eager(x), m = as_operand(mask, t.rt)
     if m.v.meta.dtype != D_BOOL:
@@ -272,12 +330,20 @@ def nonzero(x):
     ValidationError
         `x` has no axis.
     PlacementError
-        The tensor is not in host memory.
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.nonzero([0.0, 5.0, 7.0])
+    (EagerTensor([1, 2], dtype=int64),)
     """
     cdef EagerTensor t = as_eager(x)
     if t.v.meta.rank == 0:
         raise ValidationError("nonzero: a scalar has no positions; use atleast_1d first", op="nonzero", argument="x")
-    return tuple([positions(t, k) for k in np.nonzero(on_host(t, "nonzero"))])
+    if far(t):
+        return asked("nonzero", t, (), {})
+    return tuple([positions(t, k) for k in np.nonzero(export_array(&t.v))])
 
 
 # ---- the array API standard's names ----------------------------------------------------------------------------------
@@ -288,20 +354,115 @@ UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
 
 
 def unique_all(x):
-    """`unique` elements, where they come first, which of them every element is, and their counts; no NaNs are equal."""
+    """Different elements in increasing order, and all that `unique` knows of them. No NaNs are equal.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+
+    Returns
+    -------
+    values : EagerTensor
+        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
+    indices, inverse_indices, counts : EagerTensor
+        Where each value comes first, which value every element of `x` is, and how often the values occur: untracked int64.
+        The result is a named tuple.
+
+    Raises
+    ------
+    PlacementError
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unique_all([3.0, 1.0, 3.0]).inverse_indices
+    EagerTensor([1, 0, 1], dtype=int64)
+    """
     return UniqueAll(*unique(x, True, True, True, equal_nan=False))
 
 
 def unique_counts(x):
-    """`unique` elements and their counts; no NaNs are equal."""
+    """Different elements in increasing order, and how often they occur. No NaNs are equal.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+
+    Returns
+    -------
+    values : EagerTensor
+        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
+    counts : EagerTensor
+        Untracked int64. The result is a named tuple.
+
+    Raises
+    ------
+    PlacementError
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unique_counts([3.0, 1.0, 3.0]).counts
+    EagerTensor([1, 2], dtype=int64)
+    """
     return UniqueCounts(*unique(x, return_counts=True, equal_nan=False))
 
 
 def unique_inverse(x):
-    """`unique` elements, and which of them every element is; no NaNs are equal."""
+    """Different elements in increasing order, and which of them every element is. No NaNs are equal.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+
+    Returns
+    -------
+    values : EagerTensor
+        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
+    inverse_indices : EagerTensor
+        Untracked int64 of `x`'s shape. The result is a named tuple.
+
+    Raises
+    ------
+    PlacementError
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unique_inverse([3.0, 1.0, 3.0]).inverse_indices
+    EagerTensor([1, 0, 1], dtype=int64)
+    """
     return UniqueInverse(*unique(x, return_inverse=True, equal_nan=False))
 
 
 def unique_values(x):
-    """`unique` elements; no NaNs are equal."""
+    """Different elements in increasing order. No NaNs are equal.
+
+    Parameters
+    ----------
+    x : array_like
+        Any dtype.
+
+    Returns
+    -------
+    EagerTensor
+        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
+
+    Raises
+    ------
+    PlacementError
+        The engine does not reach the memory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.unique_values([3.0, 1.0, 3.0])
+    EagerTensor([1., 3.], dtype=float64)
+    """
     return unique(x, equal_nan=False)

@@ -1,12 +1,15 @@
-"""DLPack in both directions, through NumPy: memory is shared where its strides can be told."""
+"""DLPack in both directions, through NumPy or a device's library: memory is shared where its strides can be told."""
 
+import copy as copying
 import ctypes
 
 import numpy as np
 
 from .._core.eager import EagerTensor
-from .._core.handles import constant
+from .._core.handles import constant, library_array, placed, tensor_over
+from .._core.spaces import known
 from .._core.tensor import Tensor
+from ..errors import PlacementError
 from .host import checked_device
 
 __all__ = ["from_dlpack"]
@@ -23,8 +26,9 @@ def from_dlpack(x, /, *, device=None, copy=None):
     Parameters
     ----------
     x : object
-        Has ``__dlpack__`` and ``__dlpack_device__``; its memory is the host's.
-    device : {None, "cpu"}
+        Has ``__dlpack__`` and ``__dlpack_device__``; its memory is the host's, or a device's that an engine was opened for.
+    device : str, optional
+        Where the constant is to lie; by default where the memory is.
     copy : bool, optional
         None and False share the memory, whose later changes are then not noticed; True copies it.
 
@@ -40,29 +44,78 @@ def from_dlpack(x, /, *, device=None, copy=None):
         Its dtype is not supported.
     PlacementError
         Another device.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import numpy as np
+    >>> tfr.from_dlpack(np.array([1.0, 2.0]))
+    EagerTensor([1., 2.], dtype=float64)
     """
     checked_device(device, "from_dlpack")
-    return constant(imported(x, copy), copy=False)
+    found = constant(imported(x, copy), copy=False)
+    return found if device is None else placed(found, device, "from_dlpack")
 
 
 def imported(x, copy):
-    """Array over the memory of a DLPack exporter."""
+    """Array or tensor over the memory of a DLPack exporter."""
     if isinstance(x, EagerTensor) and x.tracks_grad:
         raise BufferError("from_dlpack: this tensor is tracked; export x.detach()")
+    where = tuple(x.__dlpack_device__()) if hasattr(x, "__dlpack_device__") else CPU
+    if where[0] != CPU[0]:
+        return _on_device(x, (int(where[0]), int(where[1])), copy)
     if VERSIONED:
         return np.from_dlpack(x, copy=copy)
     array = np.from_dlpack(x)
     return array.copy(order="K") if copy else array
 
 
+def _on_device(x, where, copy):
+    """Tensor over the memory of an exporter on a device."""
+    memory = next((m for m in known() if m.dlpack_device == where), None)
+    if memory is None:
+        raise PlacementError(f"from_dlpack: the memory lies on DLPack's device {where}, for which no engine was opened; open "
+                             "one first, such as tenferro.engine('cupy')", op="from_dlpack", expected=CPU, actual=where)
+    tensor = tensor_over(memory, memory.from_dlpack(x))
+    return copying.deepcopy(tensor) if copy else tensor
+
+
 def _tensor_from_dlpack(obj, copy=None):
-    """Tensor of an object that exports DLPack; errors are those of `tenferro.from_dlpack`."""
-    return Tensor.from_numpy(imported(obj, copy), copy=False)
+    """A tensor over the memory of an object that exports DLPack.
+
+    Parameters
+    ----------
+    obj : object
+        Has ``__dlpack__`` and ``__dlpack_device__``; its memory is the host's.
+    copy : bool, optional
+        None and False share the memory, whose later changes are then not noticed; True copies it.
+
+    Returns
+    -------
+    Tensor
+
+    Raises
+    ------
+    BufferError
+        The object cannot be exported, or not without a copy.
+    DTypeMismatchError
+        Its dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import numpy as np
+    >>> tfr.Tensor.from_dlpack(np.array([1.0, 2.0])).shape
+    (2,)
+    """
+    found = imported(obj, copy)
+    return found if isinstance(found, Tensor) else Tensor.from_numpy(found, copy=False)
 
 
 def _dlpack_device(self):
-    """The device as DLPack's type and number: (1, 0), the host."""
-    return CPU
+    """The device as DLPack's type and number; the host is (1, 0)."""
+    memory, _ = library_array(self)
+    return CPU if memory is None else memory.dlpack_device
 
 
 def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
@@ -70,13 +123,13 @@ def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
 
     Parameters
     ----------
-    stream : None
-        The host has no streams.
+    stream : int or None
+        The consumer's stream of a device; the host has none.
     max_version : tuple of int, optional
         Largest version that the consumer knows. Before 1.0 nothing says that memory is read-only: such a consumer gets a
         copy unless ``copy=False``, and must not write then.
     dl_device : tuple of int, optional
-        (1, 0), the host.
+        Where the consumer wants it; (1, 0) is the host.
     copy : bool, optional
         Whether to copy. By default where negative strides or the version ask for it.
 
@@ -87,6 +140,9 @@ def _dlpack(self, *, stream=None, max_version=None, dl_device=None, copy=None):
     """
     if isinstance(self, EagerTensor) and self.tracks_grad:
         raise BufferError("__dlpack__: this tensor is tracked; export x.detach()")
+    memory, array = library_array(self)
+    if memory is not None:
+        return memory.to_dlpack(array, stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
     if stream is not None:
         raise BufferError("__dlpack__: the host has no streams; use stream=None")
     if dl_device not in (None, CPU):

@@ -4,6 +4,7 @@ import numpy as np
 
 from .._core.eager import EagerTensor
 from .._core.handles import constant
+from .._core.spaces import space_by_name
 from .._core.tensor import Tensor
 from .._ops.elementwise import cast
 from ..errors import ContextMismatchError, DTypeMismatchError, IntegerOverflowError, PlacementError
@@ -64,6 +65,8 @@ def floating(op, *xs):
 
 def checked_device(device, op):
     """Accept the devices that memory is made on."""
-    if device not in (None, "cpu"):
-        raise PlacementError(f"{op}: the device {device!r} is unknown; it is 'cpu' or None", op=op, expected="cpu",
-                             actual=device)
+    if device is not None:
+        if not isinstance(device, str):
+            raise PlacementError(f"{op}: a device is named by a str such as 'cpu', not by {device!r}", op=op, expected="cpu",
+                                 actual=device)
+        space_by_name(device, op)

@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from .._core.handles import placed
+from .._core.spaces import known
+from .._core.state import default_engine, default_runtime
 from ..errors import ValidationError
 from .host import checked_device
 
@@ -28,18 +31,19 @@ class ArrayNamespaceInfo:
 
     def default_device(self):
         """The device that new tensors are on."""
-        return "cpu"
+        engine = default_runtime().default_engine or default_engine()
+        return "cpu" if engine.memory is None else engine.memory.name
 
     def devices(self):
         """Tuple of the devices that the namespace makes tensors on."""
-        return ("cpu",)
+        return ("cpu", *(memory.name for memory in known()))
 
     def default_dtypes(self, *, device=None):
         """Dtypes of what is made from Python numbers, and of indices.
 
         Parameters
         ----------
-        device : {None, "cpu"}
+        device : str, optional
 
         Raises
         ------
@@ -55,7 +59,7 @@ class ArrayNamespaceInfo:
 
         Parameters
         ----------
-        device : {None, "cpu"}
+        device : str, optional
         kind : str or tuple of str, optional
             As in `tenferro.isdtype`; all dtypes by default.
 
@@ -75,7 +79,19 @@ class ArrayNamespaceInfo:
 
 
 def array_namespace_info():
-    """What the namespace can do: an object with `capabilities`, `default_device`, `default_dtypes`, `devices`, `dtypes`."""
+    """What the namespace can do.
+
+    Returns
+    -------
+    ArrayNamespaceInfo
+        Has the methods `capabilities`, `default_device`, `default_dtypes`, `devices` and `dtypes` of the array API standard.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.__array_namespace_info__().default_dtypes()["indexing"]
+    dtype('int64')
+    """
     return ArrayNamespaceInfo()
 
 
@@ -103,31 +119,43 @@ def _array_namespace(self, *, api_version=None):
 
 
 def _device(self):
-    """Where the memory is: "cpu"."""
+    """Where the memory is: "cpu".
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant(1.0).device
+    'cpu'
+    """
     return self.value().placement
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The tensor on a device: this very tensor if it is there.
+    """The tensor in the memory of a device: this very tensor if it is there, else an untracked copy.
 
     Parameters
     ----------
     device : str
+        ``"cpu"``, or the placement of an engine that was opened, such as ``"cuda:0"``.
     stream : None
-        There are no streams on the host.
+        The engine uses its library's current stream.
 
     Raises
     ------
     PlacementError
-        A device that this tensor cannot be moved to.
+        There is no such memory.
+    RuntimeStateError
+        The tensor is tracked and lies elsewhere.
     ValidationError
         A stream.
     """
     if stream is not None:
-        raise ValidationError("to_device: the host has no streams; use stream=None", op="to_device", argument="stream")
-    if device != _device(self):
-        checked_device(device if device is not None else "None", "to_device")
-    return self
+        raise ValidationError("to_device: transfers go by the library's current stream; use stream=None", op="to_device",
+                              argument="stream")
+    if device == _device(self):
+        return self
+    checked_device("None" if device is None else device, "to_device")
+    return placed(self, device)
 
 
 MEMBERS = {"__array_namespace__": _array_namespace, "device": property(_device), "to_device": _to_device}

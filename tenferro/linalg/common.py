@@ -5,7 +5,7 @@ import numpy as np
 import tenferro as tfr
 
 from .._core.eager import EagerTensor
-from ..errors import ShapeMismatchError, ValidationError
+from ..errors import HostAccessError, ShapeMismatchError, ValidationError
 
 MODULE_ID = "tenferro.linalg.v1"
 MODULE: list = []               # the one instance, put there by the module itself
@@ -92,7 +92,11 @@ def eps(x):
 
 
 def value(x):
-    return x.detach().numpy()
+    """Elements as a NumPy array; those of a device are downloaded."""
+    try:
+        return x.detach().numpy()
+    except HostAccessError:
+        return x.to_tensor().numpy()
 
 
 def scale_of(s):
@@ -111,6 +115,10 @@ def reciprocal(d, scale, tol):
     small = np.abs(r) <= tol
     broad = np.where(small, r.conj() / (np.abs(r) ** 2 + tol) / value(scale), 0).astype(d.dtype)
     return tfr.where(small, broad, 1 / tfr.where(small, 1, d))
+
+
+def ndim(x):
+    return x.ndim if hasattr(x, "ndim") else np.ndim(x)
 
 
 def eye(n, dtype):

@@ -9,7 +9,7 @@ import numpy as np
 import tenferro as tfr
 
 from ..errors import AxisError, ShapeMismatchError, ValidationError
-from .common import call, eye, matrix, value
+from .common import call, eye, matrix, ndim, value
 from .decompositions import singular_values
 from .functions import matrix_norm
 from .host import matrices
@@ -34,6 +34,12 @@ def diagonal(x, /, *, offset=0):
     ------
     AxisError
         Fewer than two axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.diagonal([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor([1., 4.], dtype=float64)
     """
     return diagonals("diagonal", x, offset)
 
@@ -57,14 +63,20 @@ def trace(x, /, *, offset=0, dtype=None):
     ------
     AxisError
         Fewer than two axes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.trace([[1.0, 2.0], [3.0, 4.0]])
+    EagerTensor(5., dtype=float64)
     """
     return tfr.sum(diagonals("trace", x, offset), axis=-1, dtype=dtype)
 
 
 def diagonals(op, x, offset):
-    if np.ndim(x) < 2:
-        raise AxisError(f"{op}: x has {np.ndim(x)} axes; a matrix has two", op=op, argument="x", expected=2,
-                        actual=np.ndim(x))
+    if ndim(x) < 2:
+        raise AxisError(f"{op}: x has {ndim(x)} axes; a matrix has two", op=op, argument="x", expected=2,
+                        actual=ndim(x))
     return tfr.extract_diag(x, offset=offset, axis1=-2, axis2=-1)
 
 
@@ -83,11 +95,18 @@ def outer(x1, x2, /):
     ------
     ShapeMismatchError
         An operand is no vector.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.outer([1.0, 2.0], [3.0, 4.0])
+    EagerTensor([[3., 4.],
+                 [6., 8.]], dtype=float64)
     """
     for name, x in (("x1", x1), ("x2", x2)):
-        if np.ndim(x) != 1:
-            raise ShapeMismatchError(f"outer: {name} has {np.ndim(x)} axes, a vector has one; tenferro.outer flattens",
-                                     op="outer", argument=name, expected=1, actual=np.ndim(x))
+        if ndim(x) != 1:
+            raise ShapeMismatchError(f"outer: {name} has {ndim(x)} axes, a vector has one; tenferro.outer flattens",
+                                     op="outer", argument=name, expected=1, actual=ndim(x))
     return tfr.outer(x1, x2)
 
 
@@ -114,6 +133,12 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
         A diagonal element is zero.
     ValidationError
         Shapes that do not fit, an unknown `trans`, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.solve_triangular([[2.0, 0.0], [1.0, 4.0]], [2.0, 9.0], lower=True)
+    EagerTensor([1., 2.], dtype=float64)
     """
     return triangular_solve(a, b, lower=lower, trans=trans, unit_diagonal=unit_diagonal)
 
@@ -137,6 +162,12 @@ def cond(x, p=None):
     ------
     ValidationError
         No elements, not square, another `p`, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.cond([[2.0, 0.0], [0.0, 8.0]])
+    EagerTensor(4., dtype=float64)
     """
     x = matrix(x, "cond", "x", square=p not in (None, 2, -2))
     if 0 in x.shape[-2:]:
@@ -182,6 +213,12 @@ def multi_dot(arrays):
         The matrices do not fit together, or one has another number of axes.
     ValidationError
         Fewer than two matrices.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.multi_dot([[[1.0, 2.0]], [[3.0], [4.0]], [[5.0, 6.0]]])
+    EagerTensor([[55., 66.]], dtype=float64)
     """
     arrays = [x if hasattr(x, "ndim") else np.asarray(x) for x in arrays]
     chained(arrays)
@@ -243,6 +280,12 @@ def tensorinv(a, ind=2):
         The tensor is singular.
     ValidationError
         `ind` is not positive, the axes do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.tensorinv(tfr.reshape(tfr.eye(6), (2, 3, 6))).shape
+    (6, 2, 3)
     """
     a, ind = matrix(a, "tensorinv", least=0), index(ind)
     if ind <= 0:
@@ -291,6 +334,13 @@ def tensorsolve(a, b, axes=None):
         The tensor is singular.
     ValidationError
         Shapes that do not fit, or elements that are not finite.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.linalg.tensorsolve(2.0 * tfr.reshape(tfr.eye(4), (4, 2, 2)), [2.0, 4.0, 6.0, 8.0])
+    EagerTensor([[1., 2.],
+                 [3., 4.]], dtype=float64)
     """
     a, b = matrix(a, "tensorsolve", least=0, like=b), matrix(b, "tensorsolve", "b", least=0, like=a)
     if axes is not None:

@@ -14,3 +14,7 @@ def __getattr__(name):
     from importlib import import_module
     value = globals()[name] = getattr(import_module(f".{_LAZY[name]}", __name__), name)
     return value
+
+
+def __dir__():
+    return __all__

@@ -138,6 +138,8 @@ class Kit:
         for seed in range(self.seed, self.seed + (seeds or (3 if self.thorough else 1))):
             for sample in range(table.count(name)):
                 for layout in layouts:
+                    if layout == "index out of range" and not getattr(self.engine, "checks_indices", True):
+                        continue
                     try:
                         yield table.example(name, dtype, layout, sample, seed)
                     except table.NoExampleError:
@@ -375,6 +377,13 @@ def check_engine(engine, *, operations=None, dtypes=None, thorough=False, seed=0
         Unknown operations or dtypes.
     UnsupportedError
         `engine` is no engine.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> report = tfr.testing.check_engine(tfr.default_engine(), operations=["trunc"], dtypes=["float64"])
+    >>> report.ok
+    True
     """
     if not isinstance(engine, ExecutionEngine):
         raise errors.UnsupportedError(f"{engine!r} is no engine; open one with tenferro.engine", op="check_engine",

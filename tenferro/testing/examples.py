@@ -59,7 +59,7 @@ def put(session, array):
 def get(tensor):
     """The value of a tensor as an array, wherever it lies."""
     plain = tensor.detach()
-    return plain.numpy() if plain.value().placement == "cpu" else np.from_dlpack(plain, device="cpu", copy=True)
+    return plain.numpy() if plain.value().placement == "cpu" else plain.to_tensor().numpy()
 
 
 # ---- layouts ---------------------------------------------------------------------------------------------------------
@@ -312,6 +312,13 @@ def example(operation, dtype="float64", layout="C", sample=0, seed=0):
     ------
     LookupError
         There is no such example: not every operation takes arrays, or has an axis.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> example = tfr.testing.example("exp", layout="0-d")
+    >>> example.arrays[0].shape
+    ()
     """
     if operation not in operations() or not 0 <= sample < count(operation):
         raise NoExampleError(f"there is no sample {sample} of an operation {operation!r}")

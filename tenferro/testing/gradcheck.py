@@ -40,12 +40,21 @@ def check_grads(f, args, order=2, modes=("rev", "fwd"), *, eps=None, atol=None, 
     engine : ExecutionEngine, optional
         Computes everything, in a runtime of its own; arguments are uploaded to its memory.
 
+    Returns
+    -------
+    None
+
     Raises
     ------
     AssertionError
         Names the nesting, the argument, and what was expected and found.
     ValueError
         There is nothing to check, or an unknown mode.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.testing.check_grads(lambda x: tfr.sum(tfr.sin(x)), ([1.0, 2.0],))
     """
     if not modes or not set(modes) <= {"rev", "fwd"}:
         raise ValueError(f"modes are 'rev' and 'fwd', not {modes!r}")
@@ -200,7 +209,7 @@ def _array(x):
     if not isinstance(x, EagerTensor):
         return np.asarray(x)
     plain = x.detach()
-    return plain.numpy() if plain.value().placement == "cpu" else np.from_dlpack(plain, device="cpu", copy=True)
+    return plain.numpy() if plain.value().placement == "cpu" else plain.to_tensor().numpy()
 
 
 def _same_kind(tensor, primal, where):
