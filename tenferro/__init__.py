@@ -3,7 +3,7 @@
 The module itself is the array namespace: ``import tenferro as tfr``, then ``tfr.variable``, ``tfr.exp``, ``tfr.einsum``, ...
 """
 
-import os
+import os as _os
 
 import numpy as _np
 
@@ -53,22 +53,24 @@ _install()
 _install_protocols()
 globals().update(_PUBLIC)
 
+_DTYPES = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64",
+           "complex64", "complex128")
 bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64, complex64, complex128 = (
-    _np.dtype(_name) for _name in ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32",
-                                   "float64", "complex64", "complex128"))
+    _np.dtype(_name) for _name in _DTYPES)
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
 _LAZY = {"NamespaceEngine": "_foreign.engine", "checkpoint": "_checkpoint", "engine": "_engines", "engines": "_engines",
          "hessian": "_jacobian", "jacobian": "_jacobian",
          "load": "_files", "save": "_files",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}
+_CONSTANTS = ("e", "inf", "nan", "newaxis", "pi")
 _SUBMODULES = ("hookspecs", "linalg", "optimize", "plugins", "random", "support", "testing")
 
 __all__ = ["AdContext", "CacheLimits", "CacheStats", "ContextId", "EagerRuntime", "EagerSession", "EagerTensor",
            "ExecutionEngine", "Gradients", "Tensor", "buffer_limit", "constant", "custom_op", "default_engine",
-           "default_runtime", "errors", "from_dlpack", "get_include", "no_grad", "session", "set_default_engine",
-           "variable", "__array_api_version__", "__array_namespace_info__", *_LAZY, *_SUBMODULES, *_creation, *_dtypes,
-           *_PUBLIC]
+           "default_runtime", "errors", "fft", "from_dlpack", "get_include", "no_grad", "session", "set_default_engine",
+           "variable", "__array_api_version__", "__array_namespace_info__", "__version__", *_LAZY, *_SUBMODULES, *_creation,
+           *_dtypes, *_DTYPES, *_CONSTANTS, *_PUBLIC]
 
 
 def __getattr__(name):
@@ -84,7 +86,7 @@ def __getattr__(name):
 
 
 def __dir__():
-    return sorted({*globals(), *_LAZY, *_SUBMODULES})
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
 
 
 def get_include() -> str:
@@ -97,7 +99,7 @@ def get_include() -> str:
     str
         Absolute path of the directory.
     """
-    return os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    return _os.path.dirname(_os.path.dirname(_os.path.abspath(__file__)))
 
 
-from . import fft  # noqa: E402, F401  (needs what is above)
+from . import fft  # noqa: E402  (needs what is above)

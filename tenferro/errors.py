@@ -61,7 +61,19 @@ class TenferroError(Exception):
     -----
     Pickling keeps the message and every field. A field that cannot be pickled itself travels as its ``repr``.
     Chained exceptions and tracebacks do not travel, as with the built-in exceptions.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.sum([1.0, 2.0], axis=3)
+    ... except tfr.errors.TenferroError as error:
+    ...     print(type(error).__name__)
+    AxisError
     """
+
+    def __init__(self, message="", /):
+        self.args = (message,)
 
     def __reduce__(self):
         state = {name: _portable(value) for name, value in self.__dict__.items()}
@@ -91,6 +103,15 @@ class ValidationError(TenferroError, ValueError):
         Name of the operation or member that was called.
     argument : str, optional
         Name of the argument at fault.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.variable([1, 2])
+    ... except tfr.errors.ValidationError as error:
+    ...     print(error.op, error.argument)
+    variable dtype
     """
 
     def __init__(self, message="", /, *, op=None, argument=None):
@@ -121,6 +142,15 @@ class ShapeMismatchError(_ExpectedActual):
         Operation or member called, and the argument at fault.
     expected, actual : tuple of int or int, optional
         Shape or length that is needed, and the one that came.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.add([1.0, 2.0], [1.0, 2.0, 3.0])
+    ... except tfr.errors.ShapeMismatchError as error:
+    ...     print(error.op)
+    add
     """
 
 
@@ -139,6 +169,15 @@ class AxisError(_ExpectedActual, IndexError):
         Operation or member called, and the argument at fault.
     expected, actual : object, optional
         Axes that are legal (usually the rank), and the axis or axes that came.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.sum([1.0, 2.0], axis=3)
+    ... except tfr.errors.AxisError as error:
+    ...     print(error.actual)
+    3
     """
 
 
@@ -153,6 +192,15 @@ class DTypeMismatchError(_ExpectedActual, TypeError):
         Operation or member called, and the argument at fault.
     expected, actual : object, optional
         Dtype or dtypes that are accepted, and the one that came.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.cbrt(1j)
+    ... except tfr.errors.DTypeMismatchError as error:
+    ...     print(error.op, error.actual)
+    cbrt complex128
     """
 
 
@@ -167,6 +215,15 @@ class IntegerOverflowError(_ExpectedActual, OverflowError):
         Operation or member called, and the argument at fault.
     expected, actual : object, optional
         Largest value that fits, and the value or shape that came.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.broadcast_to(1.0, (2**62, 2**62))
+    ... except tfr.errors.IntegerOverflowError as error:
+    ...     print(isinstance(error, OverflowError))
+    True
     """
 
 
@@ -191,6 +248,15 @@ class NonContiguousError(_BufferAccessError):
         Member that was called.
     expected, actual : object, optional
         Memory order or strides that are needed, and those that came.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.constant([[1.0, 2.0], [3.0, 4.0]]).as_slice(tfr.float64)
+    ... except tfr.errors.NonContiguousError as error:
+    ...     print(error.op)
+    as_slice
     """
 
 
@@ -205,6 +271,12 @@ class HostAccessError(_BufferAccessError):
         Member that was called.
     expected, actual : object, optional
         Placement that is needed, and the placement of the value.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> isinstance(tfr.errors.HostAccessError("download it first", op="numpy", actual="cuda:0"), BufferError)
+    True
     """
 
 
@@ -217,6 +289,15 @@ class NonScalarGradError(TenferroError, ValueError):
         Text of the error.
     shape : tuple of int, optional
         Shape of the output.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.variable([1.0, 2.0]).backward()
+    ... except tfr.errors.NonScalarGradError as error:
+    ...     print(error.shape)
+    (2,)
     """
 
     def __init__(self, message="", /, *, shape=None):
@@ -233,6 +314,16 @@ class ContextMismatchError(TenferroError, ValueError):
         Text of the error; by default it names the remedy, ``detach_into``.
     lhs, rhs : ContextId, optional
         The two contexts.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.EagerTensor.from_tensor_in([1.0], tfr.EagerRuntime())
+    >>> try:
+    ...     x + tfr.constant([1.0])
+    ... except tfr.errors.ContextMismatchError as error:
+    ...     print(error.lhs == x.ctx_id)
+    True
     """
 
     def __init__(self, message=None, /, *, lhs=None, rhs=None):
@@ -254,6 +345,16 @@ class UnsupportedAdRuleError(TenferroError, NotImplementedError):
         Name of the operation.
     transform : str, optional
         Kind of rule that is missing, ``"vjp"`` or ``"jvp"``.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> f = tfr.custom_op(lambda x: x * x, jvp=lambda t, out, x: 2.0 * x * t[0], name="my_square")
+    >>> try:
+    ...     f(tfr.variable(3.0)).backward()
+    ... except tfr.errors.UnsupportedAdRuleError as error:
+    ...     print(error.op, error.transform)
+    my_square vjp
     """
 
     def __init__(self, message="", /, *, op=None, transform=None):
@@ -273,6 +374,15 @@ class UnsupportedError(TenferroError, NotImplementedError):
         Operation or member called.
     engine : str, optional
         Name of the engine.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.set_default_engine(object())
+    ... except tfr.errors.UnsupportedError as error:
+    ...     print(error.engine)
+    object
     """
 
     def __init__(self, message="", /, *, op=None, engine=None):
@@ -292,6 +402,15 @@ class PlacementError(TenferroError, ValueError):
         Operation that was called.
     expected, actual : object, optional
         Placement that the engine can reach, and the placement of the operand.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.zeros(3, device="abacus")
+    ... except tfr.errors.PlacementError as error:
+    ...     print(error.actual)
+    abacus
     """
 
     def __init__(self, message="", /, *, op=None, expected=None, actual=None):
@@ -310,6 +429,17 @@ class RuntimeStateError(TenferroError, RuntimeError):
         Text of the error.
     op : str, optional
         Operation or member called.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> with tfr.session() as s:
+    ...     pass
+    >>> try:
+    ...     s.add(1.0, 2.0)
+    ... except tfr.errors.RuntimeStateError as error:
+    ...     print(error.op)
+    add
     """
 
     def __init__(self, message="", /, *, op=None):
@@ -326,6 +456,17 @@ class IntoValueError(TenferroError, RuntimeError):
         Text of the error.
     tensor : EagerTensor, optional
         The handle, as it was before the call.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.constant([1.0, 2.0])
+    >>> y = x[:1]
+    >>> try:
+    ...     y.into_value()
+    ... except tfr.errors.IntoValueError as error:
+    ...     print(error.tensor is y)
+    True
     """
 
     def __init__(self, message="", /, *, tensor=None):
@@ -342,6 +483,18 @@ class NotUniqueError(IntoValueError):
         Text of the error.
     tensor : EagerTensor, optional
         The handle, as it was before the call.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import copy
+    >>> x = tfr.constant([1.0, 2.0])
+    >>> y = copy.copy(x)
+    >>> try:
+    ...     x.into_value()
+    ... except tfr.errors.NotUniqueError as error:
+    ...     print(error.tensor is x)
+    True
     """
 
 
@@ -354,6 +507,18 @@ class ExtractError(IntoValueError):
         Text of the error.
     tensor : EagerTensor, optional
         The handle, as it was before the call.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.constant([1.0, 2.0])
+    >>> y = x[:1]
+    >>> del x
+    >>> try:
+    ...     y.into_value()
+    ... except tfr.errors.ExtractError as error:
+    ...     print(error.tensor is y)
+    True
     """
 
 
@@ -366,6 +531,18 @@ class EngineError(TenferroError, RuntimeError):
         Text of the error; says so when the failure is fatal and the engine is broken from now on.
     engine : str, optional
         Name of the engine.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> engine = tfr.ExecutionEngine("mine")
+    >>> engine.mark_broken(OSError("the device is gone"))
+    >>> try:
+    ...     with tfr.session(engine) as s:
+    ...         s.add(1.0, 2.0)
+    ... except tfr.errors.EngineError as error:
+    ...     print(error.engine, repr(error.__cause__))
+    mine OSError('the device is gone')
     """
 
     def __init__(self, message="", /, *, engine=None):
@@ -385,6 +562,12 @@ class OutOfMemoryError(MemoryError, TenferroError):
         Name of the engine.
     nbytes : int, optional
         Size of the allocation in bytes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> isinstance(tfr.errors.OutOfMemoryError("use a smaller size", engine="cpu", nbytes=2**60), MemoryError)
+    True
     """
 
     def __init__(self, message="", /, *, engine=None, nbytes=None):
@@ -402,6 +585,16 @@ class NumericalError(TenferroError, ArithmeticError):
         Text of the error.
     op : str, optional
         Operation that was called.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     with tfr.default_runtime().detect_anomaly():
+    ...         tfr.log(tfr.variable(-1.0))
+    ... except tfr.errors.NumericalError as error:
+    ...     print(error.op)
+    log
     """
 
     def __init__(self, message="", /, *, op=None):
@@ -418,4 +611,17 @@ class LinAlgError(NumericalError, _NumPyLinAlgError):
         Text of the error.
     op : str, optional
         Operation that was called.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> try:
+    ...     tfr.linalg.inv([[0.0]])
+    ... except tfr.errors.LinAlgError as error:
+    ...     print(error.op)
+    inv
     """
+
+
+def __dir__():
+    return __all__

@@ -59,6 +59,14 @@ class EngineInfo:
     ------
     ValidationError
         A field is not what it has to be.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> from tenferro.hookspecs import EngineInfo
+    >>> info = EngineInfo(name="mine", kind="host", description="My engine.", open=lambda: tfr.ExecutionEngine("mine"))
+    >>> info.open().name
+    'mine'
     """
 
     name: str
@@ -94,5 +102,24 @@ def tenferro_engines() -> Iterable[EngineInfo]:
     -------
     iterable of EngineInfo
         Their names differ.
+
+    Raises
+    ------
+    NotImplementedError
+        The specification itself was called.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> from tenferro.hookspecs import EngineInfo, hookimpl
+    >>> @hookimpl
+    ... def tenferro_engines():
+    ...     return [EngineInfo(name="mine", kind="host", description="My engine.", open=lambda: tfr.ExecutionEngine("mine"))]
+    >>> tenferro_engines()[0].name
+    'mine'
     """
     raise NotImplementedError
+
+
+def __dir__():
+    return __all__

@@ -22,6 +22,8 @@ from ._standard import elementwise as standard
 from ._standard import everyday, scans
 from ._standard.dtypes import astype
 
+__all__ = ["ALIASES", "FAMILIES", "OPERATIONS", "OTHERS", "PUBLIC"]
+
 _FUNCTIONS = elementwise.FUNCTIONS
 
 
@@ -88,3 +90,7 @@ OTHERS["astype"] = astype
 
 PUBLIC = {**OPERATIONS, **{name: OPERATIONS[op] for name, op in ALIASES.items()}, **OTHERS}
 """All functions of the namespace."""
+
+
+def __dir__():
+    return __all__

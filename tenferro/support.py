@@ -17,6 +17,8 @@ from .errors import DTypeMismatchError, TenferroError
 from .operations import FAMILIES, PUBLIC
 from .testing.samples import samples
 
+__all__ = ["COLUMNS", "DERIVATIVES", "STATES", "Row", "as_data", "functions", "manifest", "module_operations", "modules"]
+
 SUPPORTED, PARTIAL, NOT_DIFFERENTIABLE, UNSUPPORTED = STATES = (
     "supported", "partial", "not differentiable", "unsupported")
 COLUMNS = ("vjp", "jvp", "second_order", "real", "complex")
@@ -62,6 +64,29 @@ class Row:
     "supported" means. `primitives` are the operations of the table and of extension modules that it is made of. `routes`
     tells of engines over namespaces who computes these: name of the engine -> primitive -> "own", "native", "composed" or
     "host", as in `NamespaceEngine.support`.
+
+    Parameters
+    ----------
+    operation, family : str
+        Name of the operation and of its family.
+    vjp, jvp, second_order, real, complex : str
+        "supported", "partial", "not differentiable" or "unsupported".
+    engines : dict
+        Name of the engine -> such a state.
+    primitives : tuple of str
+        Operations of the table and of extension modules that it is made of.
+    reasons : dict
+        Name of the column or engine -> what a state other than "supported" means.
+    routes : dict
+        For engines over namespaces, name of the engine -> primitive -> "own", "native", "composed" or "host", as in
+        `NamespaceEngine.support`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> states = dict.fromkeys(("vjp", "jvp", "second_order", "real", "complex"), "supported")
+    >>> tfr.support.Row("exp", "analytic", **states, engines={"cpu": "supported"}, primitives=("exp",)).vjp
+    'supported'
     """
 
     operation: str
@@ -78,7 +103,19 @@ class Row:
 
 
 def functions():
-    """Family -> name -> function, for all public operations. One that has several names is there once."""
+    """All public operations by family.
+
+    Returns
+    -------
+    dict
+        Family -> name -> function. One that has several names is there once.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> list(tfr.support.functions()["rounding"])
+    ['floor', 'ceil', 'round', 'trunc']
+    """
     found = {family: dict(operations) for family, operations in FAMILIES.items()}
     known = set(PUBLIC.values())
     for family, module in (("linear algebra", linalg), ("Fourier transforms", fft)):
@@ -90,7 +127,18 @@ def functions():
 
 
 def modules():
-    """The extension modules that come with the library."""
+    """The extension modules that come with the library.
+
+    Returns
+    -------
+    tuple
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> [module.module_id for module in tfr.support.modules()]
+    ['tenferro.linalg.v1', 'tenferro.fft.v1']
+    """
     from .linalg.common import MODULE
     return [*MODULE, fft.MODULE]
 
@@ -117,7 +165,19 @@ class _Registrar:
 
 
 def module_operations():
-    """Full name -> whether it has a VJP and a JVP rule, for the operations of the extension modules."""
+    """The operations of the extension modules that come with the library.
+
+    Returns
+    -------
+    dict
+        Full name -> whether it has a VJP and a JVP rule.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.support.module_operations()["tenferro.fft.c2c.v1"]
+    (True, True)
+    """
     return {name: rules for m in modules() for name, rules in _Registrar(m).rules.items()}
 
 
@@ -291,6 +351,18 @@ def manifest(engines=None):
     -------
     list of Row
         In the order of the families. It takes a few seconds: every operation is tried.
+
+    Raises
+    ------
+    TenferroError
+        An operation has no function, or its sample does not run at all.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rows = tfr.support.manifest()
+    >>> [row.vjp for row in rows if row.operation == "exp"]
+    ['supported']
     """
     engines = [default_engine()] if engines is None else list(engines)
     rules = _Rules()
@@ -299,5 +371,32 @@ def manifest(engines=None):
 
 
 def as_data(rows):
-    """The rows as plain data for JSON."""
+    """Rows as plain data for JSON.
+
+    Parameters
+    ----------
+    rows : sequence of Row
+        From `manifest`.
+
+    Returns
+    -------
+    list of dict
+
+    Raises
+    ------
+    TypeError
+        What is no row.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> states = dict.fromkeys(("vjp", "jvp", "second_order", "real", "complex"), "supported")
+    >>> row = tfr.support.Row("exp", "analytic", **states, engines={"cpu": "supported"}, primitives=("exp",))
+    >>> tfr.support.as_data([row])[0]["engines"]
+    {'cpu': 'supported'}
+    """
     return [asdict(row) for row in rows]
+
+
+def __dir__():
+    return __all__

@@ -135,10 +135,11 @@ class Op(typing.Any):
     LAZY = 129
     FUSED = 130
     ELEMENTWISE = 131
-    N_OPS = 132
+    SUMS = 132
+    N_OPS = 133
 
-DTYPES: tuple
-ROWS: tuple
+DTYPES: tuple[typing.Any, ...]
+ROWS: tuple[typing.Any, ...]
 def loop_source(op: int) -> typing.Any: ...
 def set_result(op: int, dtype: int, computing: int, result: int) -> typing.Any: ...
-def set_lookup(f) -> typing.Any: ...
+def set_lookup(f: typing.Any) -> typing.Any: ...

@@ -2,12 +2,12 @@
 
 import typing
 
-VARIANTS: tuple
-NAMES: tuple
-LOOPS: tuple
-def choose(wanted: str, available: list) -> typing.Any: ...
+VARIANTS: tuple[typing.Any, ...]
+NAMES: tuple[typing.Any, ...]
+LOOPS: tuple[typing.Any, ...]
+def choose(wanted: str, available: list[typing.Any]) -> typing.Any: ...
 def info() -> typing.Any: ...
-available: list
+available: list[typing.Any]
 chosen: str
 fault: typing.Any
 def install() -> typing.Any: ...

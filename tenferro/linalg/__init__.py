@@ -24,3 +24,7 @@ __all__ = ["GaugeWarning", "LinAlgError", "cholesky", "cond", "cross", "det", "d
            "matrix_transpose", "multi_dot", "norm", "outer", "pinv", "polar", "qr", "rsvd", "slogdet",
            "solve", "solve_sylvester", "solve_triangular", "sqrtm", "svd", "svdvals", "tensordot",
            "tensorinv", "tensorsolve", "trace", "triangular_solve", "vecdot", "vector_norm"]
+
+
+def __dir__():
+    return __all__

@@ -12,3 +12,7 @@ from ._solve import least_squares, root
 from ._steps import SGD, Adam, AdamW
 
 __all__ = ["LBFGS", "SGD", "Adam", "AdamW", "curve_fit", "least_squares", "minimize", "root"]
+
+
+def __dir__():
+    return __all__
