@@ -59,7 +59,8 @@ bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float32, float64
     _np.dtype(_name) for _name in _DTYPES)
 e, inf, nan, pi, newaxis = _np.e, _np.inf, _np.nan, _np.pi, None
 
-_LAZY = {"NamespaceEngine": "_foreign.engine", "checkpoint": "_checkpoint", "engine": "_engines", "engines": "_engines",
+_LAZY = {"DeviceEngine": "_foreign.device", "DeviceMemory": "_foreign.device", "NamespaceEngine": "_foreign.engine",
+         "checkpoint": "_checkpoint", "engine": "_engines", "engines": "_engines",
          "hessian": "_jacobian", "jacobian": "_jacobian",
          "load": "_files", "save": "_files",
          **dict.fromkeys(("grad", "hvp", "jvp", "stop_gradient", "value_and_grad", "vjp"), "transforms")}

@@ -6,8 +6,8 @@ whatever reads them as such crashes.
 
 import numpy as np
 
+from tenferro import DeviceEngine, DeviceMemory
 from tenferro._core.optable import Op
-from tenferro._foreign.device import DeviceEngine, DeviceMemory
 
 FAKE = 1 << 62
 """Added to addresses."""
