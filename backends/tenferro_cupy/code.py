@@ -107,7 +107,8 @@ EXPRESSIONS = {
     "minimum": {"b": "x && y", "iu": "x < y ? x : y", "f": "tf_minimum_f(x, y)", "c": "tf_minimum_c(x, y)"},
     "where": {"biufc": "x ? y : z"},
     "clamp": {"biu": "(x > y ? x : y) < z ? (x > y ? x : y) : z", "f": "tf_clamp_f(x, y, z)", "c": "tf_clamp_c(x, y, z)"},
-    "floor": _rounded("floor"), "ceil": _rounded("ceil"), "round": _rounded("rint"), "trunc": _rounded("trunc"),
+    "floor": _rounded("floor"), "ceil": _rounded("ceil"), "trunc": _rounded("trunc"),
+    "round": {**_rounded("rint"), "c": "T(rint(x.real()), rint(x.imag()))"},
 }
 
 TRUTHS = frozenset({"equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or",

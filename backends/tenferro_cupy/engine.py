@@ -3,7 +3,7 @@
 from tenferro._foreign.device import DeviceEngine
 from tenferro.errors import EngineError, OutOfMemoryError
 
-from . import devices, fourier, linalg
+from . import composites, devices, fourier
 from .contraction import Contraction
 from .elementwise import Elementwise
 from .memory import CupyMemory
@@ -113,7 +113,7 @@ class CupyEngine(Special, Elementwise, Reductions, Moves, Scatters, Sorting, Con
     # ---- operations of extension modules
 
     def executor(self, name):
-        f = linalg.EXECUTORS.get(name) or fourier.EXECUTORS.get(name)
+        f = composites.EXECUTORS.get(name) or fourier.EXECUTORS.get(name)
         if f is None:
             return None
         return self._guarded(lambda *arrays, **params: f(self.cupy, *arrays, **params))

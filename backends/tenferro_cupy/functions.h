@@ -49,7 +49,7 @@ template <class T> __device__ T tf_rem_f(T x, T y) {
 }
 
 template <class T> __device__ T tf_floor_div_f(T x, T y) {
-    if (y == 0) return x / y;
+    if (y == 0 || isinf(x)) return x / y;
     const T r = fmod(x, y);
     T q = (x - r) / y;
     if (r != 0 && (y < 0) != (r < 0)) q -= 1;
@@ -172,6 +172,7 @@ template <class T> __device__ complex<T> tf_scaled_c(complex<T> z, T s) { return
 
 template <class T> __device__ complex<T> tf_expm1_c(complex<T> z) {
     const T h = sin(z.imag() / 2);
+    if (z.imag() == 0) return complex<T>(expm1(z.real()), z.imag());
     return complex<T>(expm1(z.real()) * cos(z.imag()) - 2 * h * h, exp(z.real()) * sin(z.imag()));
 }
 

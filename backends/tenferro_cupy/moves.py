@@ -193,6 +193,7 @@ class Moves:
         kernel = self.kernels.get("within")
         if kernel is None:
             kernel = self.kernels["within"] = self.cupy.ElementwiseKernel(
-                "int64 at, int64 size", "int64 y",
-                "const long long k = at < 0 ? at + size : at; y = k < 0 ? 0 : k < size ? k : size - 1;", name="tenferro_within")
+                "int64 x, int64 length", "int64 y",
+                "const long long k = x < 0 ? x + length : x; y = k < 0 ? 0 : k < length ? k : length - 1;",
+                name="tenferro_within")
         return kernel(indices.astype("int64", copy=False), size)

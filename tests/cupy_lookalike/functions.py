@@ -1,5 +1,7 @@
 """Functions of CuPy 14.2 with its signatures, computed by NumPy and SciPy. Only what is listed exists."""
 
+from contextlib import contextmanager
+
 import numpy as np
 import scipy.linalg
 import scipy.special
@@ -163,12 +165,18 @@ def _create(name, given):
 
 
 def _linalg(name, given):
-    """CuPy waits for the results, to see whether something failed."""
-    MACHINE.waits(f"linalg.{name}")
+    """By default CuPy does not wait to see whether something failed; results are not numbers then."""
+    if MACHINE.linalg == "raise":
+        MACHINE.waits(f"linalg.{name}")
     f = getattr(np.linalg, name)
 
     def call(**words):
-        y = f(**words)
+        try:
+            y = f(words["a"], **{k: v for k, v in words.items() if k != "a"})
+        except np.linalg.LinAlgError:
+            if MACHINE.linalg == "raise":
+                raise
+            y = np.full_like(words.get("b", words["a"]), np.nan)
         return tuple(y) if isinstance(y, tuple) else y
     return run(f"linalg.{name}", call, (), given)
 
@@ -187,6 +195,17 @@ def matmul(*args, axes=None, axis=None, keepdims=False, casting="same_kind", dty
     if any(not isinstance(a, ndarray) for a in args):
         raise TypeError("Argument has incorrect type (expected cupy._core.core._ndarray_base, got numpy.ndarray)")
     return run("matmul", np.matmul, args, {})
+
+
+def ones_like(a, dtype=None, order="K", subok=None, shape=None):
+    return _create("ones", {"shape": a.shape, "dtype": a.dtype if dtype is None else dtype})
+
+
+@contextmanager
+def errstate(*, divide=None, over=None, under=None, invalid=None, linalg=None):
+    before, MACHINE.linalg = MACHINE.linalg, linalg or MACHINE.linalg
+    yield
+    MACHINE.linalg = before
 
 
 def zeros_like(a, dtype=None, order="K", subok=None, shape=None):
@@ -260,7 +279,7 @@ def numpy_functions():
     found["abs"], found["conj"] = found["absolute"], found["conjugate"]
     found.update(table(FUNCTIONS, _compute))
     found.update(table(CREATION, _create))
-    for f in (copyto, matmul, zeros_like, array, asarray, asnumpy):
+    for f in (copyto, matmul, zeros_like, ones_like, array, asarray, asnumpy):
         found[f.__name__] = f
     return found
 

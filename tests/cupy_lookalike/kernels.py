@@ -21,13 +21,13 @@ SHIM = Path(__file__).with_name("cuda_shim.h")
 
 LOOP = """#include "{shim}"
 {preamble}
-extern "C" void run(long size, int rank, const long *shape, char **data, const long *strides) {{
-    for (long i = 0; i < size; i++) {{
-        long left = i, at[{count} + 1] = {{0}};
-        for (int d = rank - 1; d >= 0; d--) {{
-            const long k = left % shape[d];
-            left /= shape[d];
-            for (int a = 0; a < {count}; a++) at[a] += k * strides[a * rank + d];
+extern "C" void run(long _size, int _rank, const long *_shape, char **_data, const long *_strides) {{
+    for (long i = 0; i < _size; i++) {{
+        long _left = i, _at[{count} + 1] = {{0}};
+        for (int _d = _rank - 1; _d >= 0; _d--) {{
+            const long _k = _left % _shape[_d];
+            _left /= _shape[_d];
+            for (int _a = 0; _a < {count}; _a++) _at[_a] += _k * _strides[_a * _rank + _d];
         }}
 {bindings}
         {{
@@ -76,13 +76,15 @@ class Parameter:
         self.raw = words == ["raw"]
         if dtype not in CTYPES or (words and not self.raw):
             raise ValueError(f"the look-alike knows parameters such as 'raw float64 x', not {text!r}")
+        if self.name in ("i", "n") or self.name.startswith("_"):
+            raise ValueError(f"Reserved name {self.name}")
         self.dtype = np.dtype(dtype)
 
     def binding(self, k, out):
         t = CTYPES[self.dtype.name]
         if self.raw:
-            return f"        {t} *const {self.name} = ({t} *)data[{k}];"
-        return f"        {'' if out else 'const '}{t} &{self.name} = *({t} *)(data[{k}] + at[{k}]);"
+            return f"        {t} *const {self.name} = ({t} *)_data[{k}];"
+        return f"        {'' if out else 'const '}{t} &{self.name} = *({t} *)(_data[{k}] + _at[{k}]);"
 
 
 class ElementwiseKernel:

@@ -56,6 +56,7 @@ class Machine:
         self.devices = devices
         self.syncs, self.allocations, self.launches, self.uploads = [], [], [], []
         self.failing = self.error = None
+        self.linalg = "ignore"
         self.local.device, self.local.streams = 0, {}
 
     def fail(self, after, error=None):

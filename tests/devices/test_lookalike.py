@@ -183,7 +183,7 @@ def test_kernels_run_their_text(cupy, x, machine):
 
 @needs_compiler
 def test_raw_parameters(cupy, x):
-    k = cupy.ElementwiseKernel("raw float64 x, int64 n", "float64 y", "y = x[n - i];")
+    k = cupy.ElementwiseKernel("raw float64 x, int64 last", "float64 y", "y = x[last - i];")
     y = cupy.empty((6,))
     k(x, 5, y)
     assert y.get().tolist() == [5, 4, 3, 2, 1, 0]
