@@ -4,6 +4,7 @@ import argparse
 import sys
 from pathlib import Path
 
+import tenferro
 from tenferro import support
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "support.md"
@@ -11,6 +12,7 @@ MARKS = dict(zip(support.STATES, ("✓", "◐", "–", "✗")))
 MEANING = ("", ": not everywhere, or not for every result",
            ": the result is discrete or piecewise constant; it is untracked, or its derivative is zero",
            ": an error says so")
+ENGINES = ("cpu", "cpu-threads:2")
 TITLES = {"vjp": "VJP", "jvp": "JVP", "second_order": "second order", "real": "real", "complex": "complex"}
 HEAD = """# What every operation supports
 
@@ -22,7 +24,8 @@ values with NumPy's and SciPy's, and the derivatives with differences in both mo
 {legend}
 
 Second order means the derivatives of VJP and JVP in both modes. Real is float32 and float64, complex is complex64 and
-complex128. The engines are those that come with the library.
+complex128. The engines are those of this library that need no device;
+what a device's engine supports it says itself: `tenferro.support.manifest([engine])`.
 """
 
 
@@ -51,7 +54,7 @@ def section(family, rows, engines):
 
 
 def page():
-    rows = support.manifest()
+    rows = support.manifest([tenferro.engine(name) for name in ENGINES])
     engines = list(rows[0].engines)
     legend = "\n".join(f"- {sign} {state}{meaning}" for (state, sign), meaning in zip(MARKS.items(), MEANING))
     lines = [*HEAD.format(legend=legend).splitlines(), ""]

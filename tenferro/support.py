@@ -12,7 +12,7 @@ import numpy as np
 from . import fft, linalg
 from ._core.eager import EagerTensor
 from ._core.rule import table
-from ._core.state import EagerRuntime, default_engine
+from ._core.state import EagerRuntime
 from .errors import DTypeMismatchError, TenferroError
 from .operations import FAMILIES, PUBLIC
 from .testing.samples import samples
@@ -339,13 +339,26 @@ def _row(name, family, f, engines, rules):
                reasons={c: reason for c, (_, reason) in {**found, **on}.items() if reason})
 
 
+def _available():
+    """Every engine that can be opened here."""
+    from ._engines import engine, engines
+    found = []
+    for record in engines():
+        if record.available:
+            try:
+                found.append(engine(record.spec))
+            except TenferroError:       # it said that it could; opening it by name says why not
+                continue
+    return found
+
+
 def manifest(engines=None):
     """One `Row` for every public operation, those of ``tenferro.linalg`` and ``tenferro.fft`` included.
 
     Parameters
     ----------
     engines : sequence of ExecutionEngine, optional
-        The engines that the rows tell about, by default the default engine.
+        The engines that the rows tell about, by default all of `tenferro.engines()` that can be opened here.
 
     Returns
     -------
@@ -364,7 +377,7 @@ def manifest(engines=None):
     >>> [row.vjp for row in rows if row.operation == "exp"]
     ['supported']
     """
-    engines = [default_engine()] if engines is None else list(engines)
+    engines = _available() if engines is None else list(engines)
     rules = _Rules()
     return [_row(name, family, f, engines, rules) for family, operations in functions().items()
             for name, f in operations.items()]
