@@ -12,9 +12,7 @@ Examples
 import functools
 from importlib.util import find_spec
 
-import numpy as np
-
-from ._core.eager import EagerTensor
+from ._files import on_host
 from .linalg.common import operations
 from .transforms import hvp, value_and_grad
 
@@ -45,11 +43,6 @@ FUNCTIONS = (
 def reduced(svd):
     """The singular value decomposition that tensor networks mean: without the vectors of an empty space."""
     return functools.partial(svd, full_matrices=False)
-
-
-def on_host(x):
-    """Values of a tensor as a NumPy array; other things through `numpy.asarray`."""
-    return x.detach().numpy() if isinstance(x, EagerTensor) else np.asarray(x)
 
 
 def open_engine():

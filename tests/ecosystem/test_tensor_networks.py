@@ -265,6 +265,24 @@ def run(code):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
 
+def test_gradients_by_an_engine_with_memory_of_its_own():
+    from remote_arrays import RemoteEngine
+
+    def loss(arrays):
+        x, y = arrays
+        z = autoray.do("tensordot", x, autoray.do("conj", y), 1)
+        return autoray.do("sum", autoray.do("real", z * z) ** 2)
+    found = []
+    for session in (tfr.session(), tfr.EagerRuntime().session(RemoteEngine())):
+        with session:
+            handler = tenferro.quimb.TenferroHandler()
+            handler.setup_fn(loss)
+            found.append([*handler.value_and_grad([A, C])[1], *handler.hessp([A, C], [B, C])])
+    assert all(type(x) is np.ndarray for x in found[1])
+    for x, y in zip(*found):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
 def test_nothing_is_left_to_load_for_the_first_gradient():
     found = run("import sys, autoray, numpy as np\n"
                 "from tenferro.quimb import TenferroHandler\n"
