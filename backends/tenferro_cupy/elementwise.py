@@ -2,10 +2,12 @@
 
 import inspect
 
+import numpy as np
+
 from tenferro._foreign.engine import NamespaceEngine
 
 from . import fused
-from .code import EXPRESSIONS, expression
+from .code import EXPRESSIONS, expression, result_dtype
 
 FUNCTIONS = {
     "add": "biufc add", "sub": "iufc subtract", "mul": "biuf multiply", "div": "f true_divide", "neg": "iufc negative",
@@ -53,7 +55,16 @@ class Elementwise:
             if expression(op, dtypes[-1]) is None:
                 return NotImplemented
             kernel = self.kernels[op, dtypes] = fused.compiled(self.cupy, fused.single(op, dtypes))
-        return kernel(*arrays)
+        out = self.like(arrays, result_dtype(op, dtypes[-1]))
+        return kernel(*arrays) if out is None else kernel(*arrays, out)
+
+    def like(self, arrays, dtype):
+        """Memory for a result in the order of the first array of its shape, None if there is no such array."""
+        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        for a in arrays:
+            if a.shape == shape and shape:
+                return self.cupy.empty_like(a, dtype=dtype)
+        return None
 
     def fused(self, program, arrays, outputs):
         """A group of operations by one kernel."""

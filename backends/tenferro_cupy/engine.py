@@ -57,8 +57,9 @@ class CupyEngine(Special, Elementwise, Reductions, Moves, Scatters, Sorting, Con
         self.cupy, self.device = cupy, device
         self.kernels = {}
         self._current, self._here = cupy.cuda.get_device_id, cupy.cuda.Device
-        super().__init__(cupy, "cupy" if device == 0 else f"cupy:{device}", "cupy", f"cuda:{device}",
-                         memory_on(cupy, device))
+        with self._here(device):
+            super().__init__(cupy, "cupy" if device == 0 else f"cupy:{device}", "cupy", f"cuda:{device}",
+                             memory_on(cupy, device))
 
     @classmethod
     def open(cls, device=0):

@@ -62,7 +62,7 @@ class Moves:
         cp = self.cupy
         if x.dtype.kind == "f":
             return cp.isinf(x.astype(dtype)) & cp.isfinite(x)
-        if np.can_cast(x.dtype, dtype):
+        if x.dtype.itemsize < dtype.itemsize:
             return None
         y = x.astype(dtype)
         end = float(2.0 ** (x.dtype.itemsize * 8 - (x.dtype.kind == "i")))

@@ -197,6 +197,11 @@ def matmul(*args, axes=None, axis=None, keepdims=False, casting="same_kind", dty
     return run("matmul", np.matmul, args, {})
 
 
+def empty_like(prototype, dtype=None, order="K", subok=None, shape=None):
+    MACHINE.launch("empty_like")
+    return wrapped(np.empty_like(prototype._host, dtype=dtype, order=order, shape=shape))
+
+
 def ones_like(a, dtype=None, order="K", subok=None, shape=None):
     return _create("ones", {"shape": a.shape, "dtype": a.dtype if dtype is None else dtype})
 
@@ -279,7 +284,7 @@ def numpy_functions():
     found["abs"], found["conj"] = found["absolute"], found["conjugate"]
     found.update(table(FUNCTIONS, _compute))
     found.update(table(CREATION, _create))
-    for f in (copyto, matmul, zeros_like, ones_like, array, asarray, asnumpy):
+    for f in (copyto, matmul, zeros_like, ones_like, empty_like, array, asarray, asnumpy):
         found[f.__name__] = f
     return found
 

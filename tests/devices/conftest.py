@@ -16,3 +16,10 @@ def machine():
 def cupy(monkeypatch, machine):
     """The look-alike, which ``import cupy`` finds as well."""
     return cupy_lookalike.install(monkeypatch)
+
+
+@pytest.fixture
+def engine(cupy):
+    """The engine over the look-alike, on its first device."""
+    from tenferro_cupy import CupyEngine
+    return CupyEngine.open()
