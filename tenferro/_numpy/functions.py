@@ -8,7 +8,7 @@ import numpy as np
 
 from .._core.eager import EagerTensor
 from .._core.tensor import Tensor
-from . import adapters, values
+from . import adapters, signals, statistics, values
 from .missing import no_argument, no_counterpart
 
 SAME = """all amax amin any argmax argmin array_split astype broadcast_to concat concatenate count_nonzero cumprod cumsum
@@ -103,10 +103,10 @@ def _calls():
             if hasattr(module, name):
                 function = getattr(module, name)
                 table[function] = Call(function, f"{home}.{ours}", "first" if name in ("mean", "std", "var") else "last")
-    for name, f in {**adapters.TABLE, **values.TABLE}.items():
+    for name, f in {**adapters.TABLE, **statistics.TABLE, **signals.TABLE, **values.TABLE}.items():
         if hasattr(np, name):
             table[getattr(np, name)] = f
-    return table
+    return table | statistics.reductions(table)
 
 
 FUNCTIONS = _calls()

@@ -8,20 +8,16 @@ from ..operations import PUBLIC
 
 CLOSEST = {
     "apply_along_axis": "tenferro.stack over x[i]", "apply_over_axes": "a reduction with axis=(...)",
-    "bitwise_count": "numpy.bitwise_count on the values", "choose": "tenferro.where", "convolve": "tenferro.fft",
-    "correlate": "tenferro.fft", "corrcoef": "tenferro.matmul of centred tensors", "cov": "tenferro.matmul of centred tensors",
-    "copyto": "tenferro.where", "diag_indices_from": "tenferro.diagonal", "frexp": "tenferro.log2",
-    "geomspace": "tenferro.exp of numpy.linspace", "gradient": "tenferro.diff", "histogram2d": "tenferro.searchsorted",
-    "histogramdd": "tenferro.searchsorted", "i0": "tenferro.custom_op around scipy.special.i0",
-    "insert": "tenferro.concatenate", "interp": "tenferro.searchsorted and tenferro.take",
-    "intersect1d": "tenferro.unique", "ldexp": "tenferro.exp2", "logspace": "tenferro.exp of numpy.linspace",
-    "median": "tenferro.sort", "nanmedian": "tenferro.sort", "nanpercentile": "tenferro.sort", "nanquantile": "tenferro.sort",
-    "nextafter": "numpy.nextafter on the values", "partition": "tenferro.topk", "percentile": "tenferro.sort",
-    "piecewise": "tenferro.where", "poly": "tenferro.linalg.eigvals", "polyfit": "tenferro.linalg.lstsq",
-    "quantile": "tenferro.sort", "roots": "tenferro.linalg.eigvals of the companion matrix", "setdiff1d": "tenferro.unique",
-    "setxor1d": "tenferro.unique", "sort_complex": "tenferro.sort", "spacing": "numpy.spacing on the values",
-    "trim_zeros": "x[start:stop]", "union1d": "tenferro.unique", "unwrap": "tenferro.diff and tenferro.cumsum",
-    "vander": "tenferro.stack of powers",
+    "bitwise_count": "numpy.bitwise_count on the values", "choose": "tenferro.where", "copyto": "tenferro.where",
+    "diag_indices_from": "tenferro.diagonal", "frexp": "tenferro.log2", "geomspace": "tenferro.exp of numpy.linspace",
+    "histogram2d": "tenferro.searchsorted", "histogramdd": "tenferro.searchsorted",
+    "i0": "tenferro.custom_op around scipy.special.i0", "insert": "tenferro.concatenate", "intersect1d": "tenferro.unique",
+    "ldexp": "tenferro.exp2", "logspace": "tenferro.exp of numpy.linspace", "nanmedian": "tenferro.sort",
+    "nanpercentile": "tenferro.sort", "nanquantile": "tenferro.sort", "nextafter": "numpy.nextafter on the values",
+    "partition": "tenferro.topk", "piecewise": "tenferro.where", "poly": "tenferro.linalg.eigvals",
+    "roots": "tenferro.linalg.eigvals of the companion matrix", "setdiff1d": "tenferro.unique", "setxor1d": "tenferro.unique",
+    "sort_complex": "tenferro.sort", "spacing": "numpy.spacing on the values", "trim_zeros": "x[start:stop]",
+    "union1d": "tenferro.unique",
 }
 """Function of NumPy -> what comes closest, where the names do not tell."""
 
