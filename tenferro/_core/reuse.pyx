@@ -53,6 +53,15 @@ cdef list direct(Sweep s, int kind, list outputs, list targets, list seeds):
     return reverse(s, outputs, targets, seeds) if kind == REVERSE else forward(s, outputs, targets, seeds)
 
 
+cdef list first_sweep(DerivativeCache cache, unsigned long long key, int kind, Sweep s, list outputs, list targets,
+                      list seeds):
+    """A direct sweep, after which it is known whether the structure can become a program at all."""
+    cdef list found = direct(s, kind, outputs, targets, seeds)
+    if not worth_keeping(s):
+        cache.reject(key)
+    return found
+
+
 cdef int missed(EagerRuntime rt) except -1:
     cdef DerivativeCache cache = prepared(rt)
     cache.misses += 1
@@ -292,7 +301,7 @@ cdef list derive(int kind, EagerRuntime rt, list outputs, list targets, list see
         if p is not None:
             nodes = places(p, outputs, targets, seeds)
         if nodes == NULL:
-            return direct(start(rt, traced), kind, outputs, targets, seeds)
+            return first_sweep(cache, key, kind, start(rt, traced), outputs, targets, seeds)
     try:
         if traced and p.expanded:
             return direct(start(rt, True), kind, outputs, targets, seeds)
@@ -343,9 +352,12 @@ cdef tuple derive_backward(EagerRuntime rt, Node *root, EagerTensor seed):
             block_free(nodes, max(1, p.n_nodes) * sizeof(Node *))
         return leaves, found
     own = [own_memory(seed)]
-    if not seen or own[0] is None:
-        return backward(start(rt, False), root, seed)
     s = start(rt, False)
+    if not seen or own[0] is None:
+        leaves, found = backward(s, root, seed)
+        if not worth_keeping(s):
+            cache.reject(key)
+        return leaves, found
     tracer = observe(s)
     try:
         leaves, found = backward(s, root, <EagerTensor> own[0])
