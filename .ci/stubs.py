@@ -192,6 +192,9 @@ def result(name: str, value: object, owner: str) -> str:
 def function(name: str, value: object, scope: Scope, indent: str = "", owner: str = "", doc: object = None) -> str:
     """Stub of one function or method."""
     node = embedded(name, value) or introspected(name, value)
+    if name == "__init__" and getattr(doc, "__text_signature__", None) and isinstance(value, types.WrapperDescriptorType):
+        node = introspected(name, doc)
+        node.args.args.insert(0, ast.arg("self"))
     spec = node.args
     first = [*spec.posonlyargs, *spec.args][:1]
     documented(spec, value if doc is None else doc, scope, receiver=bool(owner))

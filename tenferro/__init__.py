@@ -99,6 +99,13 @@ def get_include() -> str:
     -------
     str
         Absolute path of the directory.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import os
+    >>> os.path.exists(os.path.join(tfr.get_include(), "tenferro", "_core", "abi.pxd"))
+    True
     """
     return _os.path.dirname(_os.path.dirname(_os.path.abspath(__file__)))
 

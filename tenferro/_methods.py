@@ -1,8 +1,10 @@
 """Methods of eager tensors that are operations, installed from the table of operations."""
 
+from ._core.caches import CacheLimits
 from ._core.eager import EagerTensor
+from ._core.engine import ExecutionEngine
 from ._core.session_ops import install_lazy_session_operations, install_methods, install_session_operations
-from ._core.state import EagerRuntime, EagerSession
+from ._core.state import ContextId, EagerRuntime, EagerSession
 from ._core.tensor import Tensor
 from ._standard import dlpack, info
 from .operations import OPERATIONS, PUBLIC
@@ -141,7 +143,7 @@ def _conj(self):
 
 
 def _dot(self, other):
-    """Product with another tensor; the same as ``self @ other``, or the scaled tensor for a scalar.
+    """Product with another tensor, as `tenferro.dot`; a scalar multiplies.
 
     Parameters
     ----------
@@ -150,6 +152,7 @@ def _dot(self, other):
     Returns
     -------
     EagerTensor
+        The other axes of this tensor, then those of `other`.
 
     Raises
     ------
@@ -162,7 +165,7 @@ def _dot(self, other):
     >>> tfr.constant([1.0, 2.0]).dot([3.0, 4.0])
     EagerTensor(11., dtype=float64)
     """
-    return self * other if self.ndim == 0 or getattr(other, "ndim", 0) == 0 else self @ other
+    return PUBLIC["dot"](self, other)
 
 
 def _matrix_transpose(self):
@@ -214,9 +217,13 @@ def _imag(self):
     return OPERATIONS["imag"](self)
 
 
-def _described(cls, name, text):
-    """A field of an extension type, with a docstring."""
-    return property(vars(cls)[name].__get__, doc=text)
+def _described(cls, **texts):
+    """Give fields and properties of an extension type docstrings."""
+    for name, text in texts.items():
+        old = vars(cls)[name]
+        own = isinstance(old, property)
+        new = property(old.fget, old.fset, old.fdel, text) if own else property(old.__get__, old.__set__, doc=text)
+        install_methods(cls, {name: new})
 
 
 def install():
@@ -228,8 +235,19 @@ def install():
                  H=property(_hermitian), real=property(_real), imag=property(_imag))
     install_methods(EagerTensor, {**table, **info.MEMBERS, **dlpack.MEMBERS})
     install_methods(Tensor, dlpack.TENSOR_MEMBERS)
-    install_methods(EagerRuntime, {"id": _described(EagerRuntime, "id", "Opaque, hashable, unique `ContextId`.")})
-    install_methods(EagerSession, {"runtime": _described(EagerSession, "runtime", "The runtime of the session."),
-                                   "engine": _described(EagerSession, "engine", "The engine that operations run on.")})
+    _described(EagerTensor, grad="Accumulated gradient, an untracked snapshot; None until a sweep reaches this leaf.")
+    _described(EagerRuntime, id="Opaque, hashable, unique `ContextId`.",
+               ad_transform_cache_limits="`CacheLimits` of the AD-transform cache, shared through the AdContext; lowering one "
+                                         "evicts at once.",
+               prepared_derivative_cache_limits="`CacheLimits` of the cache of prepared derivatives; lowering one evicts at "
+                                                "once.")
+    _described(CacheLimits, max_entries="Most objects that the cache keeps.",
+               max_retained_bytes="Most bytes that they hold together.")
+    _described(ContextId, number="Number of the runtime in this process.")
+    _described(ExecutionEngine, name="Name for people and for `tenferro.engine`.",
+               kind="Kind of memory; a runtime accepts one memory space of each kind.",
+               context_id="Identity of the memory space.", threads="Number of threads that an operation uses.",
+               memory="What is known about the memory of a device; None for host memory.")
+    _described(EagerSession, runtime="The runtime of the session.", engine="The engine that operations run on.")
     install_lazy_session_operations("tenferro.linalg", LINEAR_ALGEBRA)
     install_session_operations({**PUBLIC, **OPERATIONS})

@@ -9,12 +9,13 @@ MODULES = ("linalg", "fft", "random", "optimize", "testing", "errors", "plugins"
 OPTIONAL = ("quimb",)       # needs its library
 CLASSES = ("tenferro.EagerTensor", "tenferro.EagerRuntime", "tenferro.EagerSession", "tenferro.Tensor", "tenferro.Gradients",
            "tenferro.AdContext", "tenferro.CacheLimits", "tenferro.CacheStats", "tenferro.ContextId",
-           "tenferro.ExecutionEngine", "tenferro.NamespaceEngine", "tenferro.random.Generator", "tenferro.optimize.SGD",
+           "tenferro.ExecutionEngine", "tenferro.random.Generator", "tenferro.optimize.SGD",
            "tenferro.optimize.Adam", "tenferro.optimize.AdamW", "tenferro.optimize.LBFGS", "tenferro._ops.builder.SliceBuilder",
            "tenferro_cpu.CpuEngine")
 
 
-def _modules():
+def modules():
+    """Name and module of every public namespace that can be imported."""
     yield "tenferro", tfr
     for name in (*MODULES, *OPTIONAL):
         try:
@@ -25,13 +26,13 @@ def _modules():
 
 
 def public(namespace):
-    """Names that completion offers for a namespace."""
-    return [name for name in dir(namespace) if not name.startswith("_")]
+    """Public names of a namespace."""
+    return [name for name in getattr(namespace, "__all__", None) or dir(namespace) if not name.startswith("_")]
 
 
 def names():
     """Full name -> value, for what modules offer."""
-    return {f"{place}.{name}": getattr(module, name) for place, module in _modules() for name in public(module)}
+    return {f"{place}.{name}": getattr(module, name) for place, module in modules() for name in public(module)}
 
 
 def members():
@@ -40,7 +41,8 @@ def members():
     for place in CLASSES:
         home, _, name = place.rpartition(".")
         cls = getattr(importlib.import_module(home), name)
-        found.update((f"{place}.{member}", inspect.getattr_static(cls, member)) for member in public(cls))
+        found.update((f"{place}.{member}", inspect.getattr_static(cls, member)) for member in public(cls)
+                     if not hasattr(tuple, member))
     with tfr.session() as session:
         found.update((f"tenferro.EagerSession.{name}", getattr(session, name)) for name in public(session))
     return {name: value.__func__ if isinstance(value, classmethod | staticmethod) else value for name, value in found.items()}

@@ -10,7 +10,21 @@ from . import memory
 from ..errors import ValidationError
 
 CacheStats = namedtuple("CacheStats", "entries retained_bytes hits misses evictions clears", module=__name__)
-CacheStats.__doc__ = "Statistics of one cache."
+CacheStats.__doc__ = """Statistics of one cache.
+
+Parameters
+----------
+entries, retained_bytes : int
+    What it holds now.
+hits, misses, evictions, clears : int
+    What happened since it was made.
+
+Examples
+--------
+>>> import tenferro as tfr
+>>> tfr.EagerRuntime().cache_stats().ad_transforms.entries
+0
+"""
 CacheReport = namedtuple("CacheReport", "ad_transforms prepared_derivatives buffers contraction_plans", module=__name__)
 CacheReport.__doc__ = "`CacheStats` of every cache that a runtime uses; the last two are the process's."
 
@@ -28,17 +42,24 @@ cdef Py_ssize_t positive(object n, str argument) except -1:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class CacheLimits:
-    """Limits of a cache whose least recently used entries go first; compared by value.
+    """CacheLimits(max_entries=256, max_retained_bytes=67108864)\n--\n\nLimits of a cache whose least recently used entries go first; compared by value.
 
     Parameters
     ----------
     max_entries : int
     max_retained_bytes : int
+        64 MiB by default.
 
     Raises
     ------
     ValidationError
         A limit is not positive.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.CacheLimits(max_entries=8).max_entries
+    8
     """
 
     def __init__(self, max_entries=256, max_retained_bytes=64 << 20):
@@ -165,7 +186,7 @@ cdef class DerivativeCache:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class AdContext:
-    """Extension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
+    """AdContext(rules=())\n--\n\nExtension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
 
     Parameters
     ----------
@@ -177,6 +198,15 @@ cdef class AdContext:
     ------
     ValidationError
         A family is registered twice, or its id is malformed.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> ad = tfr.AdContext()
+    >>> a, b = tfr.EagerRuntime.with_ad_context(ad), tfr.EagerRuntime.with_ad_context(ad)
+    >>> a.ad_transform_cache_limits = tfr.CacheLimits(max_entries=8)
+    >>> b.ad_transform_cache_limits.max_entries
+    8
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -256,6 +286,17 @@ def with_ad_context(AdContext ad not None, engine=None):
     Returns
     -------
     EagerRuntime
+
+    Raises
+    ------
+    UnsupportedError
+        The engine is no `ExecutionEngine`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerRuntime.with_ad_context(tfr.AdContext()).default_engine is None
+    True
     """
     cdef EagerRuntime rt = EagerRuntime(engine)
     rt.ad = ad
@@ -263,17 +304,56 @@ def with_ad_context(AdContext ad not None, engine=None):
 
 
 def clear_ad_transform_caches(EagerRuntime self):
-    """Empty the cache of derivative programs that this runtime shares through its AdContext."""
+    """Empty the cache of derivative programs that this runtime shares through its AdContext.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.EagerRuntime()
+    >>> rt.clear_ad_transform_caches()
+    >>> rt.cache_stats().ad_transforms.clears
+    1
+    """
     transforms(self).clear()
 
 
 def clear_prepared_derivative_cache(EagerRuntime self):
-    """Empty this runtime's cache of prepared derivatives."""
+    """Empty this runtime's cache of prepared derivatives.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.EagerRuntime()
+    >>> rt.clear_prepared_derivative_cache()
+    >>> rt.cache_stats().prepared_derivatives.clears
+    1
+    """
     prepared(self).clear()
 
 
 def clear_caches(EagerRuntime self):
-    """Empty both derivative caches, the contraction plans, and the free blocks of the process's buffer pool."""
+    """Empty both derivative caches, the contraction plans, and the free blocks of the process's buffer pool.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.EagerRuntime()
+    >>> rt.clear_caches()
+    >>> rt.cache_stats().prepared_derivatives.entries
+    0
+    """
     transforms(self).clear()
     prepared(self).clear()
     memory.clear_buffers()
@@ -288,6 +368,12 @@ def cache_stats(EagerRuntime self):
     -------
     CacheReport
         ``ad_transforms``, ``prepared_derivatives``, ``buffers`` and ``contraction_plans``, each a `CacheStats`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerRuntime().cache_stats().ad_transforms.hits
+    0
     """
     return CacheReport(transforms(self).stats(), prepared(self).stats(), CacheStats(*memory.buffer_stats()),
                        CacheStats(0, 0, 0, 0, 0, 0) if _plans is None else CacheStats(*_plans[0]()))

@@ -76,10 +76,25 @@ def __complex__(EagerTensor self):
 def item(EagerTensor self, *index):
     """The element as a Python scalar; with an index as in ``numpy.ndarray.item``, that element.
 
+    Parameters
+    ----------
+    *index : int
+        One for each axis, or one in row-major order.
+
+    Returns
+    -------
+    bool, int, float or complex
+
     Raises
     ------
     ValueError
         The tensor has more than one element, and no index is given.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant([[1.0, 2.0], [3.0, 4.0]]).item(1, 0)
+    3.0
     """
     if index:
         check(self)
@@ -89,7 +104,24 @@ def item(EagerTensor self, *index):
 
 
 def tolist(EagerTensor self):
-    """The elements as nested lists of Python scalars."""
+    """The elements as nested lists of Python scalars.
+
+    Returns
+    -------
+    list
+        A scalar for a tensor without axes.
+
+    Raises
+    ------
+    RuntimeStateError
+        The handle was consumed by `into_value`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([[1.0, 2.0]]).tolist()
+    [[1.0, 2.0]]
+    """
     check(self)
     return host_array(&self.v).tolist()
 
@@ -123,12 +155,22 @@ cdef bint contains(EagerTensor x, object value) except -1:
 def numpy(EagerTensor self):
     """Read-only NumPy array over the same memory.
 
+    Returns
+    -------
+    ndarray
+
     Raises
     ------
     RuntimeStateError
         The tensor is tracked: use ``x.detach().numpy()``.
     HostAccessError
         The memory is a device's.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([1.0, 2.0]).detach().numpy()
+    array([1., 2.])
     """
     untracked(self, "numpy")
     return export_array(&self.v)
@@ -149,6 +191,15 @@ cdef int expose(EagerTensor x, Py_buffer *view, int flags) except -1:
 def as_slice(EagerTensor self, dtype):
     """One-dimensional read-only NumPy view in column-major order, without copying.
 
+    Parameters
+    ----------
+    dtype : dtype
+        The tensor's.
+
+    Returns
+    -------
+    ndarray
+
     Raises
     ------
     DTypeMismatchError
@@ -157,6 +208,12 @@ def as_slice(EagerTensor self, dtype):
         The memory is not column-major and compact.
     HostAccessError
         The memory is a device's.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerTensor.from_vec_col_major_in((2, 2), [1, 2, 3, 4], tfr.EagerRuntime()).as_slice(int)
+    array([1, 2, 3, 4])
     """
     check(self)
     return export_slice(&self.v, dtype, "as_slice")
@@ -169,6 +226,12 @@ def value(EagerTensor self):
     -------
     Tensor
         Shares the memory; while it lives, `into_value` raises.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([1.0, 2.0]).value().numpy().tolist()
+    [1.0, 2.0]
     """
     check(self)
     return borrow(&self.v)
@@ -180,6 +243,12 @@ def tensor_read(EagerTensor self):
     Returns
     -------
     Tensor
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([[1.0, 2.0], [3.0, 4.0]]).T.tensor_read().strides
+    (8, 16)
     """
     check(self)
     return borrow(&self.v)
@@ -191,6 +260,12 @@ def to_tensor(EagerTensor self):
     Returns
     -------
     Tensor
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([[1.0, 2.0], [3.0, 4.0]]).to_tensor().as_slice(float).tolist()
+    [1.0, 3.0, 2.0, 4.0]
     """
     cdef Value h, v
     check(self)

@@ -19,7 +19,16 @@ from .state import seal
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class Gradients:
-    """Mapping from tracked leaf to gradient, as returned by ``backward``."""
+    """Mapping from tracked leaf to gradient, as returned by ``backward``.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x, y = tfr.variable(2.0), tfr.variable(5.0)
+    >>> grads = (x * y).backward()
+    >>> len(grads), grads[x].item(), x in grads
+    (2, 5.0, True)
+    """
     cdef dict items_            # address of the leaf's node -> (handle, gradient)
 
     def __init__(self):
@@ -41,22 +50,108 @@ cdef class Gradients:
         return pair[1]
 
     def get(self, x, default=None):
-        """Gradient of a leaf, or `default`."""
+        """Gradient of a leaf.
+
+        Parameters
+        ----------
+        x : EagerTensor
+        default : object
+            What comes back if there is none.
+
+        Returns
+        -------
+        EagerTensor or object
+
+        Raises
+        ------
+        RuntimeStateError
+            The handle was consumed by `into_value`.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> x = tfr.variable(2.0)
+        >>> (3.0 * x).backward().get(x).item()
+        3.0
+        """
         pair = self.items_.get(key_of(x))
         return default if pair is None else pair[1]
 
     def take(self, x):
-        """Move the gradient of a leaf out of the mapping; None if there is none."""
+        """Move the gradient of a leaf out of the mapping.
+
+        Parameters
+        ----------
+        x : EagerTensor
+
+        Returns
+        -------
+        EagerTensor or None
+            None if there is none.
+
+        Raises
+        ------
+        RuntimeStateError
+            The handle was consumed by `into_value`.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> x = tfr.variable(2.0)
+        >>> grads = (3.0 * x).backward()
+        >>> grads.take(x).item(), len(grads)
+        (3.0, 0)
+        """
         pair = self.items_.pop(key_of(x), None)
         return None if pair is None else pair[1]
 
     def keys(self):
+        """The leaves.
+
+        Returns
+        -------
+        list of EagerTensor
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> x = tfr.variable(2.0)
+        >>> (3.0 * x).backward().keys() == [x]
+        True
+        """
         return list(self)
 
     def values(self):
+        """The gradients.
+
+        Returns
+        -------
+        list of EagerTensor
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> x = tfr.variable(2.0)
+        >>> (3.0 * x).backward().values()
+        [EagerTensor(3., dtype=float64)]
+        """
         return [pair[1] for pair in self.items_.values()]
 
     def items(self):
+        """Leaves and gradients.
+
+        Returns
+        -------
+        list
+            Pairs.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> x = tfr.variable(2.0)
+        >>> [(leaf.item(), g.item()) for leaf, g in (3.0 * x).backward().items()]
+        [(2.0, 3.0)]
+        """
         return list(self.items_.values())
 
     def __repr__(self):
@@ -316,15 +411,58 @@ def grad(EagerRuntime self, output, wrt, engine=None):
 
     Raises
     ------
-    NonScalarGradError, ContextMismatchError, UnsupportedAdRuleError
+    NonScalarGradError
+        The shape of the output is not ``()``.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
     ValidationError
         With ``argument="wrt"``: the output does not depend on it.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> tfr.default_runtime().grad(tfr.sum(x ** 3), x)
+    EagerTensor([ 3., 12.], dtype=float64, tracks_grad=True)
     """
     return run_vjp(self, output, wrt, None, engine, "grad", False)
 
 
 def grad_optional(EagerRuntime self, output, wrt, engine=None):
-    """The same as `grad`, with None for each inactive `wrt`."""
+    """The same as `grad`, with None for each `wrt` that the output does not depend on.
+
+    Parameters
+    ----------
+    output : EagerTensor
+        Tensor of shape ``()``. A complex one gives the gradient of its real part.
+    wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
+    Returns
+    -------
+    EagerTensor, None or list of these
+        One gradient for each `wrt`, with its shape and dtype.
+
+    Raises
+    ------
+    NonScalarGradError
+        The shape of the output is not ``()``.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x, y = tfr.variable(2.0), tfr.variable(3.0)
+    >>> tfr.default_runtime().grad_optional(x * x, [x, y])
+    [EagerTensor(4., dtype=float64, tracks_grad=True), None]
+    """
     return run_vjp(self, output, wrt, None, engine, "grad", True)
 
 
@@ -334,21 +472,73 @@ def vjp(EagerRuntime self, output, wrt, cotangent, engine=None):
     Parameters
     ----------
     output : EagerTensor or sequence of EagerTensor
+        Of any shape.
     wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
     cotangent : array_like or sequence
         One for each output, of its shape and dtype. The result can be differentiated through it.
     engine : ExecutionEngine, optional
+        Engine of this call.
 
     Returns
     -------
     EagerTensor or list of EagerTensor
         One cotangent for each `wrt`.
+
+    Raises
+    ------
+    ValidationError
+        A cotangent has not the shape or dtype of its output; no output depends on a `wrt`.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> tfr.default_runtime().vjp(x * x, x, [1.0, 10.0])
+    EagerTensor([ 2., 40.], dtype=float64, tracks_grad=True)
     """
     return run_vjp(self, output, wrt, cotangent, engine, "vjp", False)
 
 
 def vjp_optional(EagerRuntime self, output, wrt, cotangent, engine=None):
-    """The same as `vjp`, with None for each inactive `wrt`."""
+    """The same as `vjp`, with None for each `wrt` that no output depends on.
+
+    Parameters
+    ----------
+    output : EagerTensor or sequence of EagerTensor
+        Of any shape.
+    wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
+    cotangent : array_like or sequence
+        One for each output, of its shape and dtype. The result can be differentiated through it.
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
+    Returns
+    -------
+    EagerTensor, None or list of these
+        One cotangent for each `wrt`.
+
+    Raises
+    ------
+    ValidationError
+        A cotangent has not the shape or dtype of its output; no output depends on a `wrt`.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x, y = tfr.variable(2.0), tfr.variable(3.0)
+    >>> tfr.default_runtime().vjp_optional(x * x, [x, y], 10.0)
+    [EagerTensor(40., dtype=float64, tracks_grad=True), None]
+    """
     return run_vjp(self, output, wrt, cotangent, engine, "vjp", True)
 
 
@@ -358,21 +548,73 @@ def jvp(EagerRuntime self, output, wrt, tangent, engine=None):
     Parameters
     ----------
     output : EagerTensor or sequence of EagerTensor
+        Of any shape.
     wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
     tangent : array_like or sequence
         One for each `wrt`, of its shape and dtype. The result can be differentiated through it.
     engine : ExecutionEngine, optional
+        Engine of this call.
 
     Returns
     -------
     EagerTensor or list of EagerTensor
         One tangent for each output.
+
+    Raises
+    ------
+    ValidationError
+        A tangent has not the shape or dtype of its `wrt`; an output depends on no `wrt`.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> tfr.default_runtime().jvp(x * x, x, [1.0, 10.0])
+    EagerTensor([ 2., 40.], dtype=float64, tracks_grad=True)
     """
     return run_jvp(self, output, wrt, tangent, engine, False)
 
 
 def jvp_optional(EagerRuntime self, output, wrt, tangent, engine=None):
-    """The same as `jvp`, with None for each output that depends on no `wrt`."""
+    """The same as `jvp`, with None for each output that depends on no `wrt`.
+
+    Parameters
+    ----------
+    output : EagerTensor or sequence of EagerTensor
+        Of any shape.
+    wrt : EagerTensor or sequence of EagerTensor
+        Leaves or intermediate tensors.
+    tangent : array_like or sequence
+        One for each `wrt`, of its shape and dtype. The result can be differentiated through it.
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
+    Returns
+    -------
+    EagerTensor, None or list of these
+        One tangent for each output.
+
+    Raises
+    ------
+    ValidationError
+        A tangent has not the shape or dtype of its `wrt`; an output depends on no `wrt`.
+    ContextMismatchError
+        A tensor belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x, y = tfr.variable(2.0), tfr.variable(3.0)
+    >>> tfr.default_runtime().jvp_optional([x * x, y * y], x, 1.0)
+    [EagerTensor(4., dtype=float64, tracks_grad=True), None]
+    """
     return run_jvp(self, output, wrt, tangent, engine, True)
 
 
@@ -395,6 +637,11 @@ def backward(EagerTensor self, engine=None):
 
     All or nothing: when it raises, every slot is as it was.
 
+    Parameters
+    ----------
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
     Returns
     -------
     Gradients
@@ -406,19 +653,72 @@ def backward(EagerTensor self, engine=None):
         The shape is not ``()``; use `backward_with`.
     UnsupportedAdRuleError
         An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable(3.0)
+    >>> grads = (x * x).backward()
+    >>> x.grad
+    EagerTensor(6., dtype=float64)
     """
     check(self)
     return swept(self, unit(self, "backward"), engine)
 
 
 def backward_with(EagerTensor self, cotangent, engine=None):
-    """The same as `backward`, from an explicit cotangent of this tensor's shape and dtype."""
+    """Reverse sweep from any shape; accumulates into the gradient slot of every reachable tracked leaf.
+
+    All or nothing: when it raises, every slot is as it was.
+
+    Parameters
+    ----------
+    cotangent : array_like
+        Of this tensor's shape and dtype.
+    engine : ExecutionEngine, optional
+        Engine of this call.
+
+    Returns
+    -------
+    Gradients
+        Mapping from leaf to the gradient of this sweep.
+
+    Raises
+    ------
+    ValidationError
+        The cotangent has another shape or dtype.
+    ContextMismatchError
+        The cotangent belongs to another runtime.
+    UnsupportedAdRuleError
+        An operation has no rule; it is named.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> (x * x).backward_with([1.0, 10.0])[x]
+    EagerTensor([ 2., 40.], dtype=float64)
+    """
     check(self)
     return swept(self, alias(matching(cotangent, self, "cotangent"), NULL), engine)
 
 
 def clear_grad(EagerTensor self):
-    """Set this tensor's gradient slot back to None."""
+    """Set this tensor's gradient slot back to None.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable(3.0)
+    >>> grads = (x * x).backward()
+    >>> x.clear_grad()
+    >>> x.grad is None
+    True
+    """
     check(self)
     if self.node != NULL and self.node.flags & IS_LEAF:
         value_drop(&(<Leaf *> self.node).grad)

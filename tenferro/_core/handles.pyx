@@ -125,22 +125,66 @@ def constant(x, dtype=None, copy=True):
     ------
     DTypeMismatchError
         The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant([1.0, 2.0])
+    EagerTensor([1., 2.], dtype=float64)
     """
     return imported(ambient_runtime(), x, dtype, copy)
 
 
 def from_tensor_in(tensor, EagerRuntime rt not None):
-    """An untracked tensor in a runtime, sharing the value of a `Tensor`; array-likes are copied."""
+    """An untracked tensor in a runtime.
+
+    Parameters
+    ----------
+    tensor : Tensor or array_like
+        The value of a `Tensor` is shared, array-likes are copied.
+    rt : EagerRuntime
+
+    Returns
+    -------
+    EagerTensor
+
+    Raises
+    ------
+    DTypeMismatchError
+        The dtype is not supported.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerTensor.from_tensor_in([1.0, 2.0], tfr.EagerRuntime())
+    EagerTensor([1., 2.], dtype=float64)
+    """
     return imported(rt, tensor, None, not isinstance(tensor, Tensor))
 
 
 def requires_grad_in(tensor, EagerRuntime rt not None):
-    """A tracked leaf in a runtime, sharing the value of a `Tensor`; array-likes are copied.
+    """A tracked leaf in a runtime.
+
+    Parameters
+    ----------
+    tensor : Tensor or array_like
+        The value of a `Tensor` is shared, array-likes are copied.
+    rt : EagerRuntime
+
+    Returns
+    -------
+    EagerTensor
 
     Raises
     ------
     ValidationError
         The dtype is an integer or bool.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerTensor.requires_grad_in([1.0, 2.0], tfr.EagerRuntime())
+    EagerTensor([1., 2.], dtype=float64, tracks_grad=True)
     """
     return leaf_of(imported(rt, tensor, None, not isinstance(tensor, Tensor)))
 
@@ -148,12 +192,32 @@ def requires_grad_in(tensor, EagerRuntime rt not None):
 def from_vec_col_major_in(shape, data, EagerRuntime rt not None, dtype=None):
     """An untracked tensor in a runtime from compact column-major data, which is copied.
 
+    Parameters
+    ----------
+    shape : sequence of int
+    data : array_like
+        One-dimensional; the first axis varies fastest.
+    rt : EagerRuntime
+    dtype : dtype, optional
+        By default that of the data.
+
+    Returns
+    -------
+    EagerTensor
+
     Raises
     ------
     ShapeMismatchError
         The length of the data is not the product of the shape.
     IntegerOverflowError
         The product of the shape is too large.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerTensor.from_vec_col_major_in((2, 2), [1.0, 2.0, 3.0, 4.0], tfr.EagerRuntime())
+    EagerTensor([[1., 3.],
+                 [2., 4.]], dtype=float64)
     """
     cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
     t.rt = rt
@@ -171,18 +235,42 @@ cdef EagerRuntime home(object owner, str op):
 
 
 def constant_from(self, tensor):
-    """Import a `Tensor` or array-like as an untracked constant of this runtime; nothing goes to or from a device.
+    """Import a value as an untracked constant of this runtime; nothing goes to or from a device.
+
+    Parameters
+    ----------
+    tensor : Tensor or array_like
+        The value of a `Tensor` is shared, array-likes are copied.
+
+    Returns
+    -------
+    EagerTensor
 
     Raises
     ------
     RuntimeStateError
         This session has ended.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerRuntime().constant_from([1.0, 2.0])
+    EagerTensor([1., 2.], dtype=float64)
     """
     return from_tensor_in(tensor, home(self, "constant_from"))
 
 
 def variable_from(self, tensor):
-    """Import a `Tensor` or array-like as a tracked leaf of this runtime; nothing goes to or from a device.
+    """Import a value as a tracked leaf of this runtime; nothing goes to or from a device.
+
+    Parameters
+    ----------
+    tensor : Tensor or array_like
+        The value of a `Tensor` is shared, array-likes are copied.
+
+    Returns
+    -------
+    EagerTensor
 
     Raises
     ------
@@ -190,12 +278,26 @@ def variable_from(self, tensor):
         The dtype is an integer or bool.
     RuntimeStateError
         This session has ended.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerRuntime().variable_from([1.0, 2.0])
+    EagerTensor([1., 2.], dtype=float64, tracks_grad=True)
     """
     return requires_grad_in(tensor, home(self, "variable_from"))
 
 
 def constant_from_host(EagerSession self, array):
     """Copy an array-like into the memory of the session's engine, as an untracked constant.
+
+    Parameters
+    ----------
+    array : array_like
+
+    Returns
+    -------
+    EagerTensor
 
     Raises
     ------
@@ -205,6 +307,14 @@ def constant_from_host(EagerSession self, array):
         The value is another device's.
     OutOfMemoryError
         The device has no memory for it.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> with tfr.session() as s:
+    ...     y = s.constant_from_host([1.0, 2.0])
+    >>> y
+    EagerTensor([1., 2.], dtype=float64)
     """
     cdef EagerTensor t = imported(home(self, "constant_from_host"), array, None, True)
     cdef Value v
@@ -329,6 +439,12 @@ def detach(EagerTensor self):
     Returns
     -------
     EagerTensor
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([1.0, 2.0]).detach().tracks_grad
+    False
     """
     check(self)
     return alias(self, NULL)
@@ -337,16 +453,52 @@ def detach(EagerTensor self):
 def detach_into(EagerTensor self, EagerRuntime runtime not None):
     """A copy of the value in another runtime, untracked.
 
+    Parameters
+    ----------
+    runtime : EagerRuntime
+
     Returns
     -------
     EagerTensor
+
+    Raises
+    ------
+    RuntimeStateError
+        The handle was consumed by `into_value`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.EagerRuntime()
+    >>> tfr.variable([1.0, 2.0]).detach_into(rt).runtime is rt
+    True
     """
     check(self)
     return duplicated(self, runtime)
 
 
 def same_context(EagerTensor self, EagerTensor other not None):
-    """Whether both tensors belong to the same runtime."""
+    """Whether both tensors belong to the same runtime.
+
+    Parameters
+    ----------
+    other : EagerTensor
+
+    Returns
+    -------
+    bool
+
+    Raises
+    ------
+    TypeError
+        The other one is no eager tensor.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant(1.0).same_context(tfr.variable(2.0))
+    True
+    """
     check(self)
     check(other)
     return self.rt is other.rt
@@ -358,6 +510,12 @@ def duplicate_value(EagerTensor self):
     Returns
     -------
     Tensor
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.variable([1.0, 2.0]).duplicate_value().numpy().tolist()
+    [1.0, 2.0]
     """
     cdef Value v
     check(self)
@@ -398,6 +556,13 @@ def into_value(EagerTensor self):
         trace on it.
     ExtractError
         The value is a view into a larger allocation; use `duplicate_value`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.constant([1.0, 2.0])
+    >>> x.into_value().shape
+    (2,)
     """
     cdef Value v
     cdef Node *node = self.node
@@ -458,12 +623,29 @@ def assign(EagerTensor self, value):
 
     Every handle of the leaf sees the new value.
 
+    Parameters
+    ----------
+    value : array_like
+        Of the leaf's shape and dtype.
+
+    Returns
+    -------
+    None
+
     Raises
     ------
     ValidationError
         Shape or dtype differ.
     RuntimeStateError
         This tensor is no tracked leaf.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> x.assign([3.0, 4.0])
+    >>> x
+    EagerTensor([3., 4.], dtype=float64, tracks_grad=True)
     """
     cdef EagerTensor t
     cdef Leaf *f

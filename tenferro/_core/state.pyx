@@ -53,7 +53,14 @@ _lock = threading.Lock()
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class ContextId:
-    """Opaque, hashable identity of a runtime."""
+    """Opaque, hashable identity of a runtime.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.EagerRuntime().id == tfr.EagerRuntime().id
+    False
+    """
 
     def __init__(self):
         raise TypeError("identities are made with runtimes: EagerRuntime().id")
@@ -71,12 +78,25 @@ cdef class ContextId:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class EagerRuntime:
-    """Shared eager context: owns ids, gradient slots, caches and extension modules.
+    """EagerRuntime(engine=None)\n--\n\nShared eager context: owns ids, gradient slots, caches and extension modules.
 
     Parameters
     ----------
     engine : ExecutionEngine, optional
         Default engine of this runtime. Without one, the process default is used.
+
+    Raises
+    ------
+    UnsupportedError
+        The engine is no `ExecutionEngine`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.EagerRuntime()
+    >>> x = rt.variable_from([1.0, 2.0])
+    >>> rt.grad(tfr.sum(x * x), x)
+    EagerTensor([2., 4.], dtype=float64, tracks_grad=True)
     """
 
     def __cinit__(self, engine=None, *args, **kwargs):
@@ -118,14 +138,31 @@ cdef class EagerRuntime:
 
     @property
     def default_engine(self):
-        """The engine given at construction, or None."""
+        """The engine given at construction, or None.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.EagerRuntime().default_engine is None
+        True
+        """
         return self.engine
 
     def with_eager_session(self, *args):
-        """Call ``f(session)`` with an engine borrowed for the call: ``with_eager_session([engine,] f)``.
+        """Call a function with a session on an engine borrowed for the call.
 
-        Returns what ``f`` returns; an exception of ``f`` comes out unchanged. The session is ambient on this thread until
-        the call ends: operations of this runtime run on its engine.
+        The session is ambient on this thread until the call ends: operations of this runtime run on its engine. An exception of
+        the function comes out unchanged.
+
+        Parameters
+        ----------
+        *args : callable, or ExecutionEngine and callable
+            ``f``, or ``engine, f``; ``f(session)`` is called.
+
+        Returns
+        -------
+        object
+            What the function returns.
 
         Raises
         ------
@@ -133,6 +170,13 @@ cdef class EagerRuntime:
             The engine is no ``ExecutionEngine``, or its memory conflicts with the one registered for its kind.
         RuntimeStateError
             The session is used after the call.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> rt = tfr.EagerRuntime()
+        >>> rt.with_eager_session(lambda session: session.add(1.0, 2.0))
+        EagerTensor(3., dtype=float64)
         """
         cdef EagerSession s
         if len(args) == 1:
@@ -150,15 +194,70 @@ cdef class EagerRuntime:
             close_session(s)
 
     def session(self, engine=None):
-        """The same as a context manager: ``with rt.session(engine) as s: ...``."""
+        """Guard that opens a session on an engine: ``with rt.session(engine) as s: ...``.
+
+        Parameters
+        ----------
+        engine : ExecutionEngine, optional
+            By default that of the innermost open session of this runtime, of the runtime, or of the process.
+
+        Returns
+        -------
+        SessionGuard
+            Its ``__enter__`` returns the `EagerSession`.
+
+        Raises
+        ------
+        UnsupportedError
+            On entering: the engine is no `ExecutionEngine`, or its memory conflicts with the one registered for its kind.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> rt = tfr.EagerRuntime()
+        >>> with rt.session() as s:
+        ...     y = s.add(1.0, 2.0)
+        >>> y.runtime is rt
+        True
+        """
         return SessionGuard(self, engine)
 
     def no_grad(self):
-        """Guard inside which nothing is recorded on this thread; also decorates functions."""
+        """Guard inside which nothing is recorded on this thread; also decorates functions.
+
+        Returns
+        -------
+        NoGrad
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> rt = tfr.EagerRuntime()
+        >>> x = rt.variable_from(2.0)
+        >>> with rt.no_grad():
+        ...     y = x * x
+        >>> y.tracks_grad
+        False
+        """
         return NoGrad()
 
     def clear_grads(self):
-        """Set every live gradient slot of this runtime back to None."""
+        """Set every live gradient slot of this runtime back to None.
+
+        Returns
+        -------
+        None
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> rt = tfr.EagerRuntime()
+        >>> x = rt.variable_from(2.0)
+        >>> g = (x * x).backward()
+        >>> rt.clear_grads()
+        >>> x.grad is None
+        True
+        """
         cdef Leaf *f = self.leaves.next
         while f != NULL:
             value_drop(&f.grad)
@@ -245,7 +344,16 @@ cdef int close_session(EagerSession s) except -1:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class EagerSession:
-    """Operations on one runtime with one borrowed engine; made by ``with_eager_session`` or ``session``."""
+    """Operations on one runtime with one borrowed engine; made by ``with_eager_session`` or ``session``.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> with tfr.session() as s:
+    ...     y = s.sin(0.0)
+    >>> y
+    EagerTensor(0., dtype=float64)
+    """
 
     def __init__(self):
         raise TypeError("sessions are opened by EagerRuntime.with_eager_session or EagerRuntime.session")
@@ -347,17 +455,76 @@ def no_grad(f=None):
 
     A leaf made inside is still a tracked leaf; results of ``grad``, ``vjp`` and ``jvp`` are untracked. Holding a guard across
     ``await`` or ``yield`` is not supported.
+
+    Parameters
+    ----------
+    f : callable, optional
+        A function to decorate.
+
+    Returns
+    -------
+    NoGrad
+        Or the decorated function.
+
+    Raises
+    ------
+    RuntimeStateError
+        On entering twice, or on closing out of order or on another thread.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable(2.0)
+    >>> with tfr.no_grad():
+    ...     x -= 0.5
+    >>> x
+    EagerTensor(1.5, dtype=float64, tracks_grad=True)
     """
     return NoGrad() if f is None else NoGrad()(f)
 
 
 def session(engine=None):
-    """Open a session on the default runtime: ``with tenferro.session(engine) as s: ...``."""
+    """Guard that opens a session on the default runtime: ``with tfr.session(engine) as s: ...``.
+
+    Parameters
+    ----------
+    engine : ExecutionEngine, optional
+        By default that of the innermost open session of the runtime, of the runtime, or of the process.
+
+    Returns
+    -------
+    SessionGuard
+        Its ``__enter__`` returns the `EagerSession`.
+
+    Raises
+    ------
+    UnsupportedError
+        On entering: the engine is no `ExecutionEngine`, or its memory conflicts with the one registered for its kind.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> with tfr.session() as s:
+    ...     y = s.exp(0.0)
+    >>> y
+    EagerTensor(1., dtype=float64)
+    """
     return SessionGuard(default_runtime(), engine)
 
 
 cpdef EagerRuntime default_runtime():
-    """The runtime that ``variable``, ``constant`` and the creation functions use outside every session."""
+    """The runtime that ``variable``, ``constant`` and the creation functions use outside every session.
+
+    Returns
+    -------
+    EagerRuntime
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant(1.0).runtime is tfr.default_runtime()
+    True
+    """
     global _default_runtime
     if _default_runtime is None:
         with _lock:
@@ -369,16 +536,49 @@ cpdef EagerRuntime default_runtime():
 def default_engine():
     """The engine of the process: the serial CPU engine unless ``TENFERRO_ENGINE`` or ``set_default_engine`` say otherwise.
 
+    Returns
+    -------
+    ExecutionEngine
+
     Raises
     ------
     TenferroError
         As `tenferro.engine` does, when ``TENFERRO_ENGINE`` names an engine that cannot be opened.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.default_engine().name
+    'cpu'
     """
     return default_engine_()
 
 
 def set_default_engine(engine):
-    """Set the engine of the process; returns the one before."""
+    """Set the engine of the process.
+
+    Parameters
+    ----------
+    engine : ExecutionEngine
+
+    Returns
+    -------
+    ExecutionEngine
+        The one before.
+
+    Raises
+    ------
+    UnsupportedError
+        What is given is no engine; a name is opened by `tenferro.engine`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> before = tfr.set_default_engine(tfr.engine("cpu"))
+    >>> _ = tfr.set_default_engine(before)
+    >>> tfr.default_engine() is before
+    True
+    """
     global _default_engine
     cdef ExecutionEngine new = as_engine(engine)
     before = default_engine_()

@@ -199,6 +199,13 @@ cdef class Tensor:
     """A concrete, immutable, strided tensor: dtype, shape, strides and memory.
 
     Made by `from_vec_col_major`, `from_numpy`, and by the members of eager tensors that hand out their value.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.Tensor.from_vec_col_major((2, 2), [1.0, 2.0, 3.0, 4.0])
+    >>> x.shape, x.strides
+    ((2, 2), (8, 16))
     """
 
     def __init__(self, *args, **kwargs):
@@ -219,6 +226,10 @@ cdef class Tensor:
         dtype : dtype, optional
             By default that of the data.
 
+        Returns
+        -------
+        Tensor
+
         Raises
         ------
         ShapeMismatchError
@@ -227,6 +238,12 @@ cdef class Tensor:
             The product of the shape is too large.
         DTypeMismatchError
             The dtype is not supported.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.Tensor.from_vec_col_major((2, 2), [1.0, 2.0, 3.0, 4.0]).numpy().tolist()
+        [[1.0, 3.0], [2.0, 4.0]]
         """
         cdef Value v
         import_columns(&v, shape, data, dtype)
@@ -243,10 +260,21 @@ cdef class Tensor:
             False shares the memory where it can be used as it is (aligned, native byte order, strides in whole
             elements). Later writes to the array are then seen or not; a trace that saves the value copies it.
 
+        Returns
+        -------
+        Tensor
+
         Raises
         ------
         DTypeMismatchError
             The dtype is not supported.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> import numpy as np
+        >>> tfr.Tensor.from_numpy(np.ones((2, 3), order="F")).strides
+        (8, 16)
         """
         cdef Value v
         import_any(&v, array, -1, copy)
@@ -285,6 +313,15 @@ cdef class Tensor:
     def as_slice(self, dtype):
         """One-dimensional read-only NumPy view in column-major order, without copying.
 
+        Parameters
+        ----------
+        dtype : dtype
+            The tensor's.
+
+        Returns
+        -------
+        ndarray
+
         Raises
         ------
         DTypeMismatchError
@@ -293,11 +330,33 @@ cdef class Tensor:
             The memory is not column-major and compact.
         HostAccessError
             The memory is a device's.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.Tensor.from_vec_col_major((2, 2), [1, 2, 3, 4]).as_slice(int).tolist()
+        [1, 2, 3, 4]
         """
         return export_slice(&self.v, dtype, "as_slice")
 
     def numpy(self):
-        """Read-only ndarray over the same memory."""
+        """Read-only ndarray over the same memory.
+
+        Returns
+        -------
+        ndarray
+
+        Raises
+        ------
+        HostAccessError
+            The memory is a device's.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.Tensor.from_numpy([1.0, 2.0]).numpy().tolist()
+        [1.0, 2.0]
+        """
         return export_array(&self.v)
 
     def __array__(self, dtype=None, copy=None):

@@ -13,7 +13,15 @@ from tenferro.errors import ContextMismatchError, RuntimeStateError, ValidationE
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class SliceBuilder:
-    """Description of a slice of one tensor; made by `EagerTensor.slice_builder`. Every axis stays one of the result."""
+    """Description of a slice of one tensor; made by `EagerTensor.slice_builder`. Every axis stays one of the result.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.constant([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> x.slice_builder().axis(0, 1, 2).axis_step(1, 0, 3, 2).apply()
+    EagerTensor([[4., 6.]], dtype=float64)
+    """
 
     cdef EagerTensor x
     cdef dict bounds            # axis -> slice
@@ -33,11 +41,28 @@ cdef class SliceBuilder:
     def axis(self, axis, start, stop):
         """Keep ``start <= i < stop`` along an axis.
 
+        Parameters
+        ----------
+        axis, start, stop : int
+            Not negative but for the axis.
+
+        Returns
+        -------
+        SliceBuilder
+            This one.
+
         Raises
         ------
         ValidationError
             The axis is named twice, or not ``0 <= start <= stop <= length``.
         AxisError
+            The axis is out of range.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.constant([1.0, 2.0, 3.0]).slice_builder().axis(0, 1, 3).apply()
+        EagerTensor([2., 3.], dtype=float64)
         """
         return self.axis_step(axis, start, stop, 1)
 
@@ -47,11 +72,28 @@ cdef class SliceBuilder:
         A negative step runs downwards from `start` as long as the index is above `stop`; ``stop=-1`` then includes
         index 0.
 
+        Parameters
+        ----------
+        axis, start, stop, step : int
+            ``stop=-1`` with a negative step includes index 0.
+
+        Returns
+        -------
+        SliceBuilder
+            This one.
+
         Raises
         ------
         ValidationError
             The axis is named twice, the step is zero, or the range leaves the axis.
         AxisError
+            The axis is out of range.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.constant([1.0, 2.0, 3.0]).slice_builder().axis_step(0, 2, -1, -2).apply()
+        EagerTensor([3., 1.], dtype=float64)
         """
         cdef int k = self.free(axis)
         cdef Py_ssize_t n = self.x.v.meta.dims[k], a = start, b = stop, s = step
@@ -67,11 +109,29 @@ cdef class SliceBuilder:
     def take_axis(self, axis, indices):
         """Keep the given indices along an axis, in their order.
 
+        Parameters
+        ----------
+        axis : int
+        indices : integer array_like
+            One-dimensional; negative indices count from the end.
+
+        Returns
+        -------
+        SliceBuilder
+            This one.
+
         Raises
         ------
         ValidationError
             The axis is named twice.
         AxisError
+            The axis is out of range.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.constant([1.0, 2.0, 3.0]).slice_builder().take_axis(0, [2, 0]).apply()
+        EagerTensor([3., 1.], dtype=float64)
         """
         self.indices[self.free(axis)] = indices
         return self
@@ -94,6 +154,12 @@ cdef class SliceBuilder:
             The session has ended.
         ContextMismatchError
             The session is another runtime's.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> tfr.constant([1.0, 2.0, 3.0]).slice_builder().axis(0, 0, 2).apply()
+        EagerTensor([1., 2.], dtype=float64)
         """
         cdef EagerSession s, given
         check(self.x)
@@ -124,7 +190,23 @@ cdef class SliceBuilder:
 
 
 def slice_builder(EagerTensor self):
-    """Start to describe a rank-preserving slice axis by axis; see `SliceBuilder`."""
+    """Start to describe a rank-preserving slice axis by axis.
+
+    Returns
+    -------
+    SliceBuilder
+
+    Raises
+    ------
+    RuntimeStateError
+        The handle was consumed by `into_value`.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.constant([1.0, 2.0, 3.0]).slice_builder().axis(0, 1, 3).apply()
+    EagerTensor([2., 3.], dtype=float64)
+    """
     cdef SliceBuilder b = SliceBuilder.__new__(SliceBuilder)
     check(self)
     b.x = self

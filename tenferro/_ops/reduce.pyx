@@ -11,15 +11,22 @@ from tenferro.errors import AxisError, DTypeMismatchError, ValidationError
 
 # ---- arguments -------------------------------------------------------------------------------------------------------
 
-cdef int bad_axis(object a, int rank, bint twice) except -1:
+cdef int bad_axis(object a, int rank, bint twice, int op) except -1:
+    name = None if op < 0 else op_name(op)
+    start = "" if name is None else f"{name}: "
     if twice:
-        raise AxisError(f"axis {a} is named twice; name each axis once", argument="axis", expected="distinct axes",
-                        actual=a)
-    raise AxisError(f"axis {a} is out of range for a tensor with {rank} axes; name one in -{rank} <= axis < {rank}",
-                    argument="axis", expected=f"-{rank} <= axis < {rank}", actual=a)
+        raise AxisError(f"{start}axis {a} is named twice; name each axis once", op=name, argument="axis",
+                        expected="distinct axes", actual=a)
+    raise AxisError(f"{start}axis {a} is out of range for a tensor with {rank} axes; name one in -{rank} <= axis < {rank}",
+                    op=name, argument="axis", expected=f"-{rank} <= axis < {rank}", actual=a)
 
 
 cdef unsigned long long axis_mask(EagerTensor x, object axis) except *:
+    return axes_for(-1, x, axis)
+
+
+cdef unsigned long long axes_for(int op, EagerTensor x, object axis) except *:
+    """The set of axes; errors name the operation, if there is one."""
     cdef int rank = x.v.meta.rank
     cdef Py_ssize_t k
     cdef unsigned long long mask = 0
@@ -30,9 +37,9 @@ cdef unsigned long long axis_mask(EagerTensor x, object axis) except *:
         if k < 0:
             k += rank
         if k < 0 or k >= rank:
-            bad_axis(a, rank, False)
+            bad_axis(a, rank, False, op)
         if (mask >> k) & 1:
-            bad_axis(a, rank, True)
+            bad_axis(a, rank, True, op)
         mask |= 1ULL << k
     return mask
 
@@ -150,7 +157,7 @@ cdef int empty(EagerTensor x, unsigned long long axes, int op) except -1:
 
 cdef EagerTensor total(int op, object a, object axis, object keepdims, object dtype):
     cdef EagerTensor x = as_eager(a)
-    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef unsigned long long axes = axes_for(op, x, axis)
     cdef bint keep = flag(keepdims)
     cdef int out = sum_dtype(x.v.meta.dtype) if dtype is None else dtype_code(dtype)
     if op == Op.REDUCE_SUM and x.v.meta.dtype < D_F32 and out == sum_dtype(x.v.meta.dtype):
@@ -167,21 +174,21 @@ cdef EagerTensor reduce_op(int op, EagerTensor x, object axis, bint keepdims):
 
 cdef EagerTensor extreme(int op, object a, object axis, object keepdims):
     cdef EagerTensor x = as_eager(a)
-    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef unsigned long long axes = axes_for(op, x, axis)
     empty(x, axes, op)
     return emit_reduced(op, x, axes, flag(keepdims), x.v.meta.dtype, 0)
 
 
 cdef EagerTensor truth(int op, object a, object axis, object keepdims, int dtype):
     cdef EagerTensor x = as_eager(a)
-    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef unsigned long long axes = axes_for(op, x, axis)
     return truths(op, x, axes, flag(keepdims), dtype)
 
 
 cdef EagerTensor spread(int op, object a, object axis, object keepdims, object correction):
     """Variance or standard deviation. A fractional correction rescales the one without."""
     cdef EagerTensor x = in_float(as_eager(a))
-    cdef unsigned long long axes = axis_mask(x, axis)
+    cdef unsigned long long axes = axes_for(op, x, axis)
     cdef int real_ = real_dtype(x.v.meta.dtype)
     cdef double c = correction, n
     cdef bint keep = flag(keepdims)
@@ -356,7 +363,7 @@ def mean(x, axis=None, keepdims=False):
                  [4. ]], dtype=float64)
     """
     cdef EagerTensor t = in_float(as_eager(x))
-    cdef unsigned long long axes = axis_mask(t, axis)
+    cdef unsigned long long axes = axes_for(Op.REDUCE_MEAN, t, axis)
     return emit_reduced(Op.REDUCE_MEAN, t, axes, flag(keepdims), t.v.meta.dtype, 0)
 
 
@@ -463,7 +470,7 @@ def logsumexp(x, axis=None, keepdims=False):
     EagerTensor(1000.69314718, dtype=float64)
     """
     cdef EagerTensor t = in_float(as_eager(x))
-    cdef unsigned long long axes = axis_mask(t, axis)
+    cdef unsigned long long axes = axes_for(Op.LOGSUMEXP, t, axis)
     if is_complex(t.v.meta.dtype):
         raise DTypeMismatchError("logsumexp is defined for real numbers; use log(sum(exp(x))) for complex ones",
                                  op="logsumexp", argument="x", expected="a real dtype",

@@ -363,11 +363,9 @@ def unique_all(x):
 
     Returns
     -------
-    values : EagerTensor
-        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
-    indices, inverse_indices, counts : EagerTensor
-        Where each value comes first, which value every element of `x` is, and how often the values occur: untracked int64.
-        The result is a named tuple.
+    UniqueAll
+        Named tuple of `values`, with the derivatives of the elements that come first, and untracked int64 tensors: `indices`,
+        where each value comes first, `inverse_indices`, which value every element of `x` is, and `counts`.
 
     Raises
     ------
@@ -393,10 +391,8 @@ def unique_counts(x):
 
     Returns
     -------
-    values : EagerTensor
-        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
-    counts : EagerTensor
-        Untracked int64. The result is a named tuple.
+    UniqueCounts
+        Named tuple of `values`, with the derivatives of the elements that come first, and `counts`, untracked int64.
 
     Raises
     ------
@@ -422,10 +418,9 @@ def unique_inverse(x):
 
     Returns
     -------
-    values : EagerTensor
-        One-dimensional, of `x`'s dtype, with the derivatives of the elements that come first.
-    inverse_indices : EagerTensor
-        Untracked int64 of `x`'s shape. The result is a named tuple.
+    UniqueInverse
+        Named tuple of `values`, with the derivatives of the elements that come first, and `inverse_indices`, untracked int64
+        of `x`'s shape.
 
     Raises
     ------

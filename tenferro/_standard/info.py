@@ -140,6 +140,11 @@ def _to_device(self, device, /, *, stream=None):
     stream : None
         The engine uses its library's current stream.
 
+    Returns
+    -------
+    EagerTensor
+        This very tensor if it is there.
+
     Raises
     ------
     PlacementError
@@ -148,6 +153,13 @@ def _to_device(self, device, /, *, stream=None):
         The tensor is tracked and lies elsewhere.
     ValidationError
         A stream.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.constant([1.0, 2.0])
+    >>> x.to_device("cpu") is x
+    True
     """
     if stream is not None:
         raise ValidationError("to_device: transfers go by the library's current stream; use stream=None", op="to_device",

@@ -1,0 +1,143 @@
+"""Every public name helps: signature, NumPy-style docstring, an example that runs, and completion without clutter."""
+
+import doctest
+import inspect
+import io
+import re
+import types
+
+import pytest
+from public_names import members, modules, names
+
+import tenferro as tfr
+
+NAMES, MEMBERS = names(), members()
+EVERYTHING = {**NAMES, **MEMBERS}
+DATA = (types.ModuleType, bool, int, float, str, tuple, dict, list, type(None))
+SEALED = {"ContextId", "EagerSession", "EagerTensor", "Gradients", "SliceBuilder", "Tensor"}
+"""Classes whose objects other functions make."""
+
+FOREIGN = ("pluggy.", "numpy.")
+"""Packages whose objects these namespaces hand on."""
+
+
+_LACKING = {
+    "EagerTensor buffer_limit DeviceEngine DeviceMemory NamespaceEngine engine engines plugins.discover "
+    "EagerTensor.register_hook EagerRuntime.draw EagerRuntime.explain EagerRuntime.install_extension_module": "Examples",
+    "ExecutionEngine": "signature Examples",
+    "plugins.Plugin": "Parameters Examples",
+    "plugins.forget EagerRuntime.capture_trace EagerRuntime.save_memory ExecutionEngine.register_kernel": "Returns Examples",
+    "EagerRuntime.extension EagerSession.extension": "Parameters Returns Examples",
+    "EagerRuntime.profile": "Raises Examples",
+    "ExecutionEngine.mark_broken": "Returns Raises Examples",
+}
+NOT_YET = {f"tenferro.{name}": lacking.split() for together, lacking in _LACKING.items() for name in together.split()}
+NOT_YET.update({f"tenferro_cpu.CpuEngine.{name}": ["Returns", "Examples"] for name in ("register_kernel", "serial", "threaded")},
+               **{"tenferro_cpu.CpuEngine.mark_broken": ["Returns", "Raises", "Examples"]})
+"""Names whose help is incomplete, and what it lacks: whoever completes it takes the name out."""
+
+CLUTTERED = ("tenferro.plugins",)
+
+
+def sections(value):
+    """Section -> text of a docstring; what comes first has the empty name."""
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}$", inspect.getdoc(value) or "", flags=re.MULTILINE)
+    return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2]))}
+
+
+def is_attribute(value):
+    return isinstance(value, property) or inspect.isdatadescriptor(value)
+
+
+def parameters(value):
+    """Names of the parameters that a caller gives; None if there is no signature."""
+    try:
+        found = [name for name in inspect.signature(value).parameters if not name.startswith("_")]
+    except (TypeError, ValueError):
+        return None
+    return found[1:] if found[:1] in (["self"], ["cls"]) else found
+
+
+def described(text):
+    """Names that a section of parameters describes."""
+    lines = re.findall(r"^([\w*, ]+?)(?: :|$)", text, re.MULTILINE)
+    return {name.strip().lstrip("*") for line in lines for name in line.split(",")}
+
+
+def made_elsewhere(cls):
+    """Whether a class has a constructor of its own that users call."""
+    return cls.__name__ in SEALED or (issubclass(cls, BaseException) and "__init__" not in vars(cls))
+
+
+def missing(value):
+    """What the help of a name lacks."""
+    if isinstance(value, DATA) or not (callable(value) or is_attribute(value)):
+        return []
+    found, lacking = sections(value), []
+    if not found[""]:
+        lacking.append("docstring")
+    if is_attribute(value):
+        return lacking
+    is_class, named = isinstance(value, type), parameters(value)
+    takes = None if is_class and made_elsewhere(value) else named
+    if named is None and not (is_class and made_elsewhere(value)):
+        lacking.append("signature")
+    if absent := [name for name in takes or () if name not in described(found.get("Parameters", ""))]:
+        lacking.append(f"Parameters ({', '.join(absent)})")
+    if not is_class:
+        lacking += [section for section in ("Returns", "Raises")[:2 if takes else 1] if section not in found]
+    return lacking if ">>> " in found.get("Examples", "") else [*lacking, "Examples"]
+
+
+def own(value):
+    return not type(value).__module__.startswith(FOREIGN)
+
+
+@pytest.mark.parametrize("name", [name for name, value in EVERYTHING.items() if own(value)])
+def test_help_is_complete(name):
+    lacking = missing(EVERYTHING[name])
+    assert sorted(part.split()[0] for part in lacking) == sorted(NOT_YET.get(name, ())), lacking
+
+
+def examples():
+    """Name -> text of the examples, each text once."""
+    texts = {}
+    for name, value in EVERYTHING.items():
+        if own(value) and not isinstance(value, DATA) and ">>> " in (text := sections(value).get("Examples", "")):
+            texts.setdefault(text, name)
+    return {name: text for text, name in texts.items()}
+
+
+EXAMPLES = examples()
+
+
+@pytest.mark.parametrize("name", EXAMPLES)
+def test_example(name):
+    test = doctest.DocTestParser().get_doctest(EXAMPLES[name], {}, name, None, 0)
+    said = io.StringIO()
+    result = doctest.DocTestRunner(verbose=False).run(test, out=said.write)
+    assert result.attempted > 0
+    assert result.failed == 0, said.getvalue()
+    assert any(example.want for example in test.examples) or name in SILENT
+
+
+SILENT = {"tenferro.testing.check_grads"}
+"""Functions whose success is silence."""
+
+
+TIDY = {name: module for name, module in modules() if name not in CLUTTERED}
+
+
+@pytest.mark.parametrize("name", TIDY)
+def test_directory_of_modules_is_what_they_offer(name):
+    module = TIDY[name]
+    offered = {item for item in dir(module) if not item.startswith("_")}
+    assert offered == {item for item in module.__all__ if not item.startswith("_")}
+    for item in module.__all__:
+        getattr(module, item)
+
+
+def test_directory_of_the_namespace():
+    assert not {"os", "np", "rules", "operations", "transforms", "annotations", "import_module"} & set(dir(tfr))
+    assert {"sin", "float32", "pi", "linalg", "fft", "random", "optimize", "variable", "grad", "errors"} <= set(dir(tfr))
+    assert {"__version__", "__all__", "__doc__"} <= set(dir(tfr))
