@@ -9,10 +9,11 @@ from .._core.session_ops import install_session_operations as _install
 from ._frequencies import fftfreq, fftshift, ifftshift, rfftfreq
 from ._one_axis import fft, hfft, ifft, ihfft, irfft, rfft
 from ._several_axes import fft2, fftn, ifft2, ifftn, irfft2, irfftn, rfft2, rfftn
-from .module import MODULE, MODULE_ID
+from .module import MODULE as MODULE
+from .module import MODULE_ID as MODULE_ID
 from .trigonometric import dct, dst, idct, idst
 
-__all__ = ["MODULE", "MODULE_ID", "dct", "dst", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idst", "ifft",
+__all__ = ["dct", "dst", "fft", "fft2", "fftfreq", "fftn", "fftshift", "hfft", "idct", "idst", "ifft",
            "ifft2", "ifftn", "ifftshift", "ihfft", "irfft", "irfft2", "irfftn", "rfft", "rfft2", "rfftfreq", "rfftn"]
 
 
@@ -20,4 +21,4 @@ def __dir__():
     return __all__
 
 
-_install({name: globals()[name] for name in __all__ if not name.isupper()})
+_install({name: globals()[name] for name in __all__})

@@ -5,10 +5,8 @@ import numpy.typing as npt
 import tenferro._core.eager
 import typing
 
-__all__ = ['MODULE', 'MODULE_ID', 'dct', 'dst', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'hfft', 'idct', 'idst', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'irfft', 'irfft2', 'irfftn', 'rfft', 'rfft2', 'rfftfreq', 'rfftn']
+__all__ = ['dct', 'dst', 'fft', 'fft2', 'fftfreq', 'fftn', 'fftshift', 'hfft', 'idct', 'idst', 'ifft', 'ifft2', 'ifftn', 'ifftshift', 'ihfft', 'irfft', 'irfft2', 'irfftn', 'rfft', 'rfft2', 'rfftfreq', 'rfftn']
 
-MODULE: typing.Any
-MODULE_ID: str
 def dct(x: npt.ArrayLike, type: typing.Literal[1, 2, 3, 4]=2, n: int | None=None, axis: int=-1, norm: typing.Literal['backward', 'ortho', 'forward'] | None=None, overwrite_x: typing.Any=False, workers: typing.Any=None, orthogonalize: bool | None=None) -> tenferro._core.eager.EagerTensor: ...
 def dst(x: npt.ArrayLike, type: typing.Literal[1, 2, 3, 4]=2, n: int | None=None, axis: int=-1, norm: typing.Literal['backward', 'ortho', 'forward'] | None=None, overwrite_x: typing.Any=False, workers: typing.Any=None, orthogonalize: bool | None=None) -> tenferro._core.eager.EagerTensor: ...
 def fft(x: npt.ArrayLike, n: int | None=None, axis: int=-1, norm: typing.Literal['backward', 'ortho', 'forward'] | None=None) -> tenferro._core.eager.EagerTensor: ...

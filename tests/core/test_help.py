@@ -32,8 +32,9 @@ _LACKING = {
     "ExecutionEngine.mark_broken": "Returns Raises Examples",
 }
 NOT_YET = {f"tenferro.{name}": lacking.split() for together, lacking in _LACKING.items() for name in together.split()}
-NOT_YET.update({f"tenferro_cpu.CpuEngine.{name}": ["Returns", "Examples"] for name in ("register_kernel", "serial", "threaded")},
-               **{"tenferro_cpu.CpuEngine.mark_broken": ["Returns", "Raises", "Examples"]})
+NOT_YET.update(dict.fromkeys((f"tenferro_cpu.CpuEngine.{name}" for name in ("register_kernel", "serial", "threaded")),
+                             ["Returns", "Examples"]))
+NOT_YET["tenferro_cpu.CpuEngine.mark_broken"] = ["Returns", "Raises", "Examples"]
 """Names whose help is incomplete, and what it lacks: whoever completes it takes the name out."""
 
 CLUTTERED = ("tenferro.plugins",)
