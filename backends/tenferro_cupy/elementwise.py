@@ -11,17 +11,14 @@ from .code import EXPRESSIONS, expression, result_dtype
 
 FUNCTIONS = {
     "add": "biufc add", "sub": "iufc subtract", "mul": "biuf multiply", "div": "f true_divide", "neg": "iufc negative",
-    "conj": "c conj", "real": "c real", "imag": "c imag", "exp": "fc exp", "expm1": "f expm1", "exp2": "f exp2",
-    "log": "fc log", "log1p": "f log1p", "log2": "f log2", "log10": "f log10", "sqrt": "fc sqrt", "cbrt": "f cbrt",
-    "sin": "fc sin", "cos": "fc cos", "tan": "fc tan", "asin": "fc arcsin", "acos": "fc arccos", "atan": "fc arctan",
-    "sinh": "fc sinh", "cosh": "fc cosh", "tanh": "fc tanh", "asinh": "fc arcsinh", "acosh": "fc arccosh",
-    "atanh": "fc arctanh", "atan2": "f arctan2", "hypot": "f hypot", "equal": "biuf equal", "not_equal": "biuf not_equal",
-    "less": "biuf less", "less_equal": "biuf less_equal", "greater": "biuf greater", "greater_equal": "biuf greater_equal",
-    "logical_and": "biuf logical_and", "logical_or": "biuf logical_or", "logical_xor": "biuf logical_xor",
-    "logical_not": "biuf logical_not", "isfinite": "f isfinite", "isnan": "f isnan", "isinf": "f isinf",
-    "floor": "f floor", "ceil": "f ceil", "round": "f rint", "trunc": "f trunc",
+    "conj": "c conj", "real": "c real", "imag": "c imag", "sqrt": "f sqrt", "equal": "biuf equal",
+    "not_equal": "biuf not_equal", "less": "biuf less", "less_equal": "biuf less_equal", "greater": "biuf greater",
+    "greater_equal": "biuf greater_equal", "logical_and": "biuf logical_and", "logical_or": "biuf logical_or",
+    "logical_xor": "biuf logical_xor", "logical_not": "biuf logical_not", "isfinite": "f isfinite", "isnan": "f isnan",
+    "isinf": "f isinf", "floor": "f floor", "ceil": "f ceil", "round": "f rint", "trunc": "f trunc",
 }
-"""Kinds of dtypes for which a function of CuPy is the operation, and its name."""
+"""Kinds of dtypes for which a function of CuPy is the operation to the last bit, and its name. CuPy compiles others so that
+products are added before they are rounded."""
 
 
 def _method(op):

@@ -25,6 +25,8 @@ class Moves:
 
     def cast(self, x, *, dtype):
         """x in another dtype, as NumPy casts; of complex numbers, real dtypes keep the real part."""
+        if x.dtype.kind == "c" and dtype.kind == "b":
+            return x != 0
         if x.dtype.kind == "c" and dtype.kind in "iuf":
             x = self.cupy.real(x)
         return x.astype(dtype) if x.dtype != dtype else x.copy(order="C")

@@ -64,7 +64,7 @@ def modules():
     linear = _module("cupyx.scipy.linalg", solve_triangular=functions.solve_triangular)
     scipy = _module("cupyx.scipy", special=special, linalg=linear)
     cupyx = _module("cupyx", scipy=scipy, scatter_add=functions.scatter_add, empty_pinned=functions.empty_pinned,
-                    errstate=functions.errstate)
+                    errstate=functions.errstate, allow_synchronize=functions.allow_synchronize)
     return {m.__name__: m for m in (cupy, cuda, runtime, memory, linalg, fft, cupyx, scipy, special, linear)}
 
 

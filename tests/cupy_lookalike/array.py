@@ -9,22 +9,13 @@ IMPLICIT = ("Implicit conversion to a NumPy array is not allowed. Please use `.g
 NUMBERS = (bool, int, float, complex, np.generic)
 
 
-class OwnMemory(Memory):
-    """The memory of a result."""
-
-    def __init__(self, host):
-        MACHINE.allocated(host.nbytes)
-        self._bytes = host
-        self.ptr, self.size, self.device_id = host.ctypes.data ^ HIGH, host.nbytes, MACHINE.device
-
-
 def wrapped(host, base=None):
     """A device array of a NumPy array: over the memory of an array, or in its own."""
     a = ndarray.__new__(ndarray)
     if base is None and (host.base is not None or not host.flags.owndata):
         host = host.copy(order="K")
     a._host = host
-    a._mem = OwnMemory(host) if base is None else base._mem
+    a._mem = Memory(host.nbytes, host) if base is None else base._mem
     a.base = base
     return a
 
@@ -86,7 +77,7 @@ class ndarray:
         shape, dtype = (shape,) if isinstance(shape, int) else tuple(shape), np.dtype(dtype)
         if memptr is None:
             self._host = np.empty(shape, dtype, order or "C")
-            self._mem = OwnMemory(self._host)
+            self._mem = Memory(self._host.nbytes, self._host)
         else:
             strides = np.empty(shape, np.dtype((np.void, dtype.itemsize)), order).strides if strides is None else strides
             self._host, self._mem = host_view(memptr, shape, tuple(strides), dtype), memptr.mem

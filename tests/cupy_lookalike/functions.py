@@ -207,10 +207,21 @@ def ones_like(a, dtype=None, order="K", subok=None, shape=None):
 
 
 @contextmanager
+def allow_synchronize(allow):
+    before, MACHINE.may_wait = MACHINE.may_wait, allow
+    try:
+        yield
+    finally:
+        MACHINE.may_wait = before
+
+
+@contextmanager
 def errstate(*, divide=None, over=None, under=None, invalid=None, linalg=None):
     before, MACHINE.linalg = MACHINE.linalg, linalg or MACHINE.linalg
-    yield
-    MACHINE.linalg = before
+    try:
+        yield
+    finally:
+        MACHINE.linalg = before
 
 
 def zeros_like(a, dtype=None, order="K", subok=None, shape=None):

@@ -32,6 +32,10 @@ class OutOfMemoryError(MemoryError):
         super().__init__(f"Out of memory allocating {size:,} bytes (allocated so far: {total:,} bytes).")
 
 
+class DeviceSynchronizedError(RuntimeError):
+    """Something waited in ``allow_synchronize(False)``."""
+
+
 class Machine:
     """What there is and what happened.
 
@@ -43,6 +47,8 @@ class Machine:
         What made the host wait.
     allocations : list of int
         Sizes of everything that was allocated on devices.
+    live : int
+        Bytes that have not been freed.
     launches : list
         Name, device and stream of each computation.
     """
@@ -54,9 +60,10 @@ class Machine:
     def start(self, devices=2):
         """Forget everything."""
         self.devices = devices
+        self.live, self.epoch = 0, object()
         self.syncs, self.allocations, self.launches, self.uploads = [], [], [], []
         self.failing = self.error = None
-        self.linalg = "ignore"
+        self.linalg, self.may_wait, self.limit = "ignore", True, 0
         self.local.device, self.local.streams = 0, {}
 
     def fail(self, after, error=None):
@@ -82,6 +89,8 @@ class Machine:
 
     def waits(self, name):
         """Something makes the host wait for the device."""
+        if not self.may_wait:
+            raise DeviceSynchronizedError(name)
         self.syncs.append(name)
 
     def launch(self, name):
@@ -98,8 +107,11 @@ class Machine:
             self.failing -= 1
             if self.failing < 0:
                 self.failing = None
-                raise OutOfMemoryError(nbytes, sum(self.allocations))
+                raise OutOfMemoryError(nbytes, self.live)
+        if self.limit and self.live + nbytes > self.limit:
+            raise OutOfMemoryError(nbytes, self.live, self.limit)
         self.allocations.append(nbytes)
+        self.live += nbytes
 
     @contextmanager
     def no_waiting(self):
@@ -210,12 +222,18 @@ class BaseMemory:
 
 
 class Memory(BaseMemory):
-    """Fresh memory of the current device."""
+    """Fresh memory of the current device, or that of a NumPy array that nobody else has."""
 
-    def __init__(self, size):
+    def __init__(self, size, host=None):
+        self.epoch = None
         MACHINE.allocated(size)
-        self._bytes = np.empty(max(size, 1), np.uint8)
+        self.epoch = MACHINE.epoch
+        self._bytes = np.empty(max(size, 1), np.uint8) if host is None else host
         self.ptr, self.size, self.device_id = self._bytes.ctypes.data ^ HIGH, size, MACHINE.device
+
+    def __del__(self):
+        if self.epoch is MACHINE.epoch:
+            MACHINE.live -= self.size
 
 
 class UnownedMemory(BaseMemory):
@@ -276,10 +294,13 @@ class MemoryPool:
         self.freed = 0
 
     def used_bytes(self):
-        return sum(MACHINE.allocations)
+        return MACHINE.live
 
     def total_bytes(self):
-        return sum(MACHINE.allocations)
+        return MACHINE.live
+
+    def set_limit(self, size=None, fraction=None):
+        MACHINE.limit = size
 
     def free_all_blocks(self, stream=None):
         self.freed += 1

@@ -251,6 +251,21 @@ def test_memory_can_be_asked_for_and_released(cupy, engine, x):
     assert cupy.get_default_memory_pool().freed == 1
 
 
+def test_memory_is_given_back(engine, machine):
+    def work():
+        rt = tfr.EagerRuntime(engine=engine)
+        with rt.session() as s:
+            x = rt.variable_from(s.constant_from_host(A))
+            y = s.sum(s.exp(x)[:, ::-1] * x.T.T)
+            y.backward()
+
+    work()
+    before = machine.live
+    for _ in range(5):
+        work()
+    assert machine.live == before
+
+
 def test_synchronize(engine, machine):
     before = len(machine.syncs)
     engine.synchronize()
