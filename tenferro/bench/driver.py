@@ -3,8 +3,10 @@
 import multiprocessing
 import os
 import statistics
+import subprocess
 import sys
 import time
+from contextlib import contextmanager
 
 from . import peers, worker
 from .table import ALL, GROUPS
@@ -28,21 +30,36 @@ class Peer:
     def __init__(self, name, threads, timeout):
         self.name, self.threads, self.timeout, self.process = name, threads, timeout, None
 
-    def start(self):
-        """A fresh process, pinned to the last CPUs; thread counts are set before it imports anything."""
-        cpus = sorted(os.sched_getaffinity(0))[-self.threads:] if hasattr(os, "sched_getaffinity") else []
+    @contextmanager
+    def environment(self):
+        """Thread counts as a process has to find them before it imports anything."""
         before = {name: os.environ.get(name) for name in THREADS}
         os.environ.update(dict.fromkeys(THREADS, str(self.threads)))
+        try:
+            yield
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+    def start(self):
+        """A fresh process, pinned to the last CPUs."""
+        cpus = sorted(os.sched_getaffinity(0))[-self.threads:] if hasattr(os, "sched_getaffinity") else []
         context = multiprocessing.get_context("spawn")
         self.pipe, other = context.Pipe()
         self.process = context.Process(target=worker.serve, args=(other, self.name, self.threads, cpus), daemon=True)
-        self.process.start()
+        with self.environment():
+            self.process.start()
         other.close()
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
+
+    def whole(self, program):
+        """Seconds of a process from start to exit."""
+        with self.environment():
+            start = time.perf_counter()
+            subprocess.run([sys.executable, "-c", program], check=True, timeout=self.timeout, stderr=subprocess.PIPE)
+            return time.perf_counter() - start
 
     def ask(self, command, *arguments):
         """``(what, answer)``, where what is ok, unsupported or error."""
@@ -68,7 +85,12 @@ class Peer:
 
 
 def measure(w, team, options):
-    """Per peer: median and least seconds of one run, and the median of its ratios to the first peer, round by round."""
+    """Per peer: median and least of what is measured, and the median of its ratios to the first peer, round by round."""
+    return {"time": timed, "memory": grown, "process": started}[w.what](w, team, options)
+
+
+def timed(w, team, options):
+    """Seconds of one run."""
     found, samples, count, slowest = {}, {}, {}, 1e-3
     for peer in team:
         what, answer = peer.ask("prepare", w.name, options.quick, options.least)
@@ -91,6 +113,46 @@ def measure(w, team, options):
     for peer in team:
         if peer.process is not None:
             peer.ask("drop")
+    return summary(w, team, found, samples)
+
+
+def grown(w, team, options):
+    """Bytes by which the first run lets a fresh process grow at most."""
+    found, samples = {}, {}
+    for _ in range(1 if options.quick else 3):
+        for peer in team:
+            if peer.name not in found:
+                peer.stop()
+                what, answer = peer.ask("growth", w.name, options.quick)
+                if what == "ok":
+                    samples.setdefault(peer.name, []).append(answer)
+                else:
+                    found[peer.name] = {what: answer}
+                    samples.pop(peer.name, None)
+    return summary(w, team, found, samples)
+
+
+def started(w, team, options):
+    """Seconds of whole processes; the first of each is not counted."""
+    found, samples = {}, {}
+    for k in range(2 if options.quick else 8):
+        for peer in team:
+            if peer.name in found:
+                continue
+            what, program = peer.ask("program", w.model)
+            try:
+                if what != "ok":
+                    raise RuntimeError(program)
+                seconds = peer.whole(program)
+                if k:
+                    samples.setdefault(peer.name, []).append(seconds)
+            except (RuntimeError, subprocess.SubprocessError) as error:
+                found[peer.name] = {"error" if what == "ok" else what: str(error)[:200]}
+    return summary(w, team, found, samples)
+
+
+def summary(w, team, found, samples):
+    """Medians, least values and ratios of samples, beside the reasons of peers without."""
     base = samples.get(team[0].name)
     for name, s in samples.items():
         found[name] = {"median": statistics.median(s) / w.per, "least": min(s) / w.per, "samples": len(s)}

@@ -8,7 +8,7 @@ from html import escape
 
 from .table import ALL
 
-SCALE = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9}
+SCALE = {"s": 1, "ms": 1e3, "us": 1e6, "ns": 1e9, "B": 1}
 COLOURS = ("#1b1b1b", "#d1495b", "#2e7dd1", "#66a8e8", "#3a9d5d", "#b07d2b", "#8a8a8a")
 
 
@@ -84,7 +84,9 @@ def page(result):
     yield ("Medians of samples that the libraries take in turn, each in a process of its own; in brackets the median of the "
            f"rounds' ratios to {first}: above 1 is slower than {first}. Before anything is timed, each library's first result "
            "is compared with a derivative written by hand with NumPy, which is also the column `numpy`. `jax.jit` is compiled "
-           "ahead; its compile time is not counted. `tenferro/bench/` has the definitions.")
+           "ahead; its compile time is not counted. The rows `memory` tell by how many bytes per element or per recorded "
+           "operation the first run lets a process grow at most, the rows `cold` how long a whole process takes. "
+           "`tenferro/bench/` has the definitions.")
     yield ""
     yield f"![Time relative to {first}, logarithmic](benchmarks.svg)"
     yield ""

@@ -13,7 +13,9 @@ F4, F8, C16 = m.F4, m.F8, m.C16
 class Workload:
     """Modes: forward, grad, step (parameters change), descend (many steps from one start), hvp.
 
-    The time is divided by `per`; `small` are the changes of `size` for quick runs.
+    What is measured is divided by `per`; `small` are the changes of `size` for quick runs. `what` is the time of a run, the
+    ``memory`` by which the first run of a process lets it grow at most, or the time of a whole ``process``, whose model is the
+    name of a program of the peer.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Workload:
     small: dict
     options: dict
     per: int = 1
+    what: str = "time"
 
     def arrays(self, quick):
         return self.data(np.random.default_rng(7), **{**self.size, **(self.small if quick else {})})
@@ -88,7 +91,15 @@ def product_rows():
             yield f"linalg.{f.__name__}.{n}", "us", "grad", f, m.d_linalg, {"n": n, "kind": f.__name__}, {"n": 12}, {}
 
 
-ALL = {row[0]: Workload(*row) for rows in (small_rows, network_rows, large_rows, product_rows) for row in rows()}
+def process_rows():
+    size = {"shapes": [10_000_000], "dtype": F8}
+    yield "memory.elementwise", "B", "grad", m.elementwise, m.d_normal, size, {"shapes": [500_000]}, {}, 10_000_000, "memory"
+    yield "memory.chain", "B", "grad", m.chain_sum, m.d_chain, {"n": 1}, {}, {"length": 200_000}, 200_000, "memory"
+    for name in ("import", "first_grad"):
+        yield f"cold.{name}", "ms", "", name, None, {}, {}, {}, 1, "process"
+
+
+ALL = {row[0]: Workload(*row) for rows in (small_rows, network_rows, large_rows, product_rows, process_rows) for row in rows()}
 GROUPS = {"overhead": ("op_overhead", "fwd_bwd_small", "scalar_loop", "grad_accumulate", "deep_chain", "mlp_small",
                        "hvp.small")}
 """Names that stand for several."""

@@ -66,6 +66,12 @@ def difference(w, found, expected, conjugate):
     return float(worst)
 
 
+def resident(field):
+    """Bytes of a line of /proc/self/status."""
+    with open("/proc/self/status") as f:
+        return next(1024 * int(line.split()[1]) for line in f if line.startswith(field + ":"))
+
+
 class Worker:
     def __init__(self, peer, threads):
         self.P, self.threads, self.run = peers.load(peer, threads), threads, None
@@ -100,6 +106,25 @@ class Worker:
         if seconds < least:
             seconds = self.timed(max(1, int(least / seconds / 4)))
         return {"count": max(1, round(least / seconds)), "seconds": seconds}
+
+    def growth(self, name, quick):
+        """Bytes by which the process grows at most during its first run, per element as the workload counts them."""
+        w = ALL[name]
+        run = build(self.P, w, quick)
+        gc.collect()
+        before = resident("VmRSS")
+        try:
+            with open("/proc/self/clear_refs", "w") as f:
+                f.write("5")            # the mark of the largest size starts again from here
+        except OSError as error:
+            raise peers.NotSupported("only Linux tells how far a process has grown") from error
+        out = run()
+        self.P.sync(out)
+        return max(resident("VmHWM") - before, 0) * (w.arrays(False)[0][0].size / w.arrays(quick)[0][0].size if quick else 1)
+
+    def program(self, name):
+        """Source of a program of this library."""
+        return self.P.PROGRAMS[name]
 
     def sample(self, count):
         """Seconds of one run, after uncounted ones that bring caches and freed pages back."""

@@ -8,6 +8,12 @@ from . import missing
 from .common import configure, flipped, sync, update  # noqa: F401
 
 CONJUGATE = True
+
+PROGRAMS = {
+    "import": "import autograd.numpy",
+    "first_grad": "import autograd, autograd.numpy as np; assert autograd.grad(lambda x: np.sum(x * x))(np.ones(3))[0] == 2",
+}
+
 value_and_grad = autograd.value_and_grad
 globals().update(missing("the same as NumPy", "permuted"))
 

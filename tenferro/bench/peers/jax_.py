@@ -6,6 +6,12 @@ from jax.numpy.linalg import cholesky, eigh, qr, solve  # noqa: F401
 from .common import flipped, update  # noqa: F401
 
 CONJUGATE = True
+
+PROGRAMS = {
+    "import": "import jax.numpy",
+    "first_grad": "import jax, jax.numpy as np; assert jax.grad(lambda x: (x * x).sum())(np.ones(3))[0] == 2",
+}
+
 compiled = None
 
 

@@ -8,6 +8,11 @@ from .common import flipped, forward, sync  # noqa: F401
 globals().update(missing("no such operation", "svdvals", "qr", "eigh", "solve", "cholesky"),
                  **missing("first order only", "hvp"), **missing("the same as NumPy", "permuted"))
 
+PROGRAMS = {
+    "import": "import mygrad",
+    "first_grad": "import mygrad; x = mygrad.tensor([1.0, 1.0, 1.0]); (x * x).sum().backward(); assert x.grad[0] == 2",
+}
+
 
 def configure(threads, variant):
     mg.turn_memory_guarding_off()

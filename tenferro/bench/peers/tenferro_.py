@@ -5,6 +5,11 @@ from tenferro_cpu import CpuEngine
 
 from .common import flipped, forward, sync  # noqa: F401
 
+PROGRAMS = {
+    "import": "import tenferro",
+    "first_grad": "import tenferro as tfr; x = tfr.variable([1.0, 1.0, 1.0]); (x * x).sum().backward(); assert x.grad[0] == 2",
+}
+
 rt = tfr.default_runtime()
 
 

@@ -4,6 +4,11 @@ from torch.linalg import cholesky, eigh, qr, solve, svdvals  # noqa: F401
 
 from .common import forward, sync  # noqa: F401
 
+PROGRAMS = {
+    "import": "import torch",
+    "first_grad": "import torch; x = torch.ones(3, requires_grad=True); (x * x).sum().backward(); assert x.grad[0] == 2",
+}
+
 
 def configure(threads, variant):
     torch.set_num_threads(threads)
