@@ -33,7 +33,7 @@ _LACKING = {
 }
 NOT_YET = {f"tenferro.{name}": lacking.split() for together, lacking in _LACKING.items() for name in together.split()}
 NOT_YET.update(dict.fromkeys((f"tenferro_cpu.CpuEngine.{name}" for name in ("register_kernel", "serial", "threaded")),
-                             ["Returns", "Examples"]))
+                             ("Returns", "Examples")))
 NOT_YET["tenferro_cpu.CpuEngine.mark_broken"] = ["Returns", "Raises", "Examples"]
 """Names whose help is incomplete, and what it lacks: whoever completes it takes the name out."""
 
