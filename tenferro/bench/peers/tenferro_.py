@@ -33,7 +33,8 @@ def permuted(x, axes):
 def value_and_grad(f):
     def run(p):
         loss = f(p)
-        return loss, rt.grad(loss, p)
+        with rt.no_grad():          # as the others do it: the gradient is not to be differentiated again
+            return loss, rt.grad(loss, p)
     return run
 
 
