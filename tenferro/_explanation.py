@@ -5,14 +5,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Instruction:
-    """One instruction: a kernel, a view, or a group of operations in one pass.
+    """One instruction: a kernel, a view, or a group of operations in one pass, which may end in sums.
 
     Attributes
     ----------
     kind : {"kernel", "view", "fused"}
     operations : tuple of str
     shape : tuple of int
-        Of the result.
+        Of the result; of a group, that of its elementwise operations.
     dtype : str
     read, written : int
         Bytes.

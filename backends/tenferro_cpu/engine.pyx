@@ -120,6 +120,7 @@ def _fill():
     e.register(Op.FLAT_INDEX, along.flat_index, ENGINE_ABI)
     e.register(Op.CONTRACT, contract.contract, ENGINE_ABI)
     e.register(Op.ELEMENTWISE, ufunc.elementwise, ENGINE_ABI)
+    e.register(Op.SUMS, reduce.reduce, ENGINE_ABI)
     e.register(Op.FUSED, fused.fused, ENGINE_ABI)
 
 

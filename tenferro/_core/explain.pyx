@@ -39,7 +39,11 @@ cdef dict metas_of(Prepared q):
 cdef tuple names_of(Step *s):
     if not s.n_out:
         return (op_name(s.op),)
-    return tuple([op_name(<int> s.params.v[3 + 7 * k]) for k in range(s.params.v[0])])
+    cdef Py_ssize_t end = 3 + 7 * s.params.v[0]
+    cdef list names = [op_name(<int> s.params.v[k]) for k in range(3, end, 7)]
+    if s.params.n > end:                # sums
+        names += [op_name(<int> s.params.v[end + 1 + 3 * k]) for k in range(s.params.v[end])]
+    return tuple(names)
 
 
 cdef list results_of(Prepared q, Step *s):

@@ -5,6 +5,10 @@ on the group comes before it and what does comes after. Only values that somebod
 a few blocks ("slots") that are reused when their value is dead. What a group does is told to the engine as the parameters of
 the operation FUSED: ``[steps, slots, results, then per step: operation, dtype, number of arguments, three argument registers,
 result register]``, where registers are numbered inputs first, then results, then slots.
+
+A group may end in sums of its values along the same axes. An operand of theirs that nobody else reads is made tile by tile: the
+registers of tiles come before those of slots. Then follows ``[sums, then per sum: operation, operand register, keepdims; axes,
+tiles, and of what is summed: dtype, rank, shape, strides]``; the sums come after the other results, and have no registers.
 """
 
 from libc.stdlib cimport calloc
@@ -20,12 +24,13 @@ cdef enum:
     SHORTEST = 64               # elements along the inner axis
     LONGEST = 60                # steps
     MAX_SLOTS = 16
+    MAX_SUMS = 8
 
 
 cdef class Schedule:
     """Order of the steps: integers are single steps, lists are groups."""
     cdef Prepared q
-    cdef list order, group, later
+    cdef list order, group, sums, later
     cdef set made, tainted, read
     cdef Meta *meta             # of the group's results
 
@@ -41,14 +46,46 @@ cdef class Schedule:
                 return False
         return True
 
+    cdef bint summable(self, int i):
+        """Whether a step is a sum of what the open group makes or reads, along the axes of its other sums."""
+        cdef Step *s = &self.q.program.steps[i]
+        cdef Step *t
+        cdef Meta *x
+        cdef int r
+        if not is_sum(s.op) or self.q.table[s.op] != self.q.table[<int> Op.SUMS] or self.q.table[s.op] == missing:
+            return False
+        r = self.q.program.ints[s.args]
+        x = self.q.metas[r]
+        if (r not in self.made and r not in self.read) or not same_order(x, self.meta) or not is_inexact(x.dtype) \
+                or s.meta.dtype != x.dtype or not folds(x, s.meta, s.params) or len(self.sums) == MAX_SUMS:
+            return False
+        if not self.sums:
+            return True
+        t = &self.q.program.steps[<int> self.sums[0]]
+        if t.meta.dtype == s.meta.dtype and t.params.v[0] == s.params.v[0]:
+            return True
+        if r not in self.made or any([self.q.program.ints[self.q.program.steps[<int> k].args] in self.made for k in self.sums]):
+            return False
+        self.order.extend(self.sums)    # sums of what is only read give way to those of what is made
+        self.sums.clear()
+        return True
+
     cdef list sunk(self):
-        """The steps in an order in which those that can be fused stand just before their first reader, to join its group."""
+        """The steps in an order in which those that can be fused stand just before their first reader, to join its group, and
+        sums of what cannot be fused just after another reader of it."""
         cdef Program p = self.q.program
         cdef int i, k
         cdef dict first = {}            # register -> place of its first reader
         cdef list places = []
+        cdef set fused = {p.steps[i].out for i in range(p.n_steps) if self.fusable(i)}
         for i in range(p.n_steps - 1, -1, -1):
-            place = first.get(p.steps[i].out, i) if self.fusable(i) else i
+            place = i
+            if p.steps[i].out in fused:
+                place = first.get(p.steps[i].out, i)
+            elif is_sum(p.steps[i].op) and p.ints[p.steps[i].args] not in fused:
+                other = first.get(p.ints[p.steps[i].args], i)
+                if other < first.get(p.steps[i].out, p.n_steps):
+                    place = other + 0.5
             places.append((place, i))
             for k in range(p.steps[i].n_in):
                 r = p.ints[p.steps[i].args + k]
@@ -71,7 +108,7 @@ cdef class Schedule:
                 inputs.add(r)
             else:
                 related = True
-        if len(inputs) > MAX_GROUP_IN or (self.later and not related):
+        if len(inputs) > MAX_GROUP_IN or ((self.later or self.sums) and not related):
             return False
         self.read = inputs
         return True
@@ -91,6 +128,10 @@ cdef class Schedule:
             self.group.append(i)
             self.made.add(s.out)
             return 0
+        if self.group and self.summable(i):
+            self.sums.append(i)
+            self.tainted.add(s.out)
+            return 0
         for k in range(s.n_in):
             r = self.q.program.ints[s.args + k]
             after = after or r in self.made or r in self.tainted
@@ -102,13 +143,45 @@ cdef class Schedule:
         return 0
 
     cdef int close(self) except -1:
-        if len(self.group) > 1:
-            self.order.append(self.group)
+        if len(self.group) + len(self.sums) > 1:
+            self.order.append(self.group + self.sums)
         else:
             self.order.extend(self.group)
         self.order.extend(self.later)
-        self.group, self.later, self.made, self.tainted, self.read = [], [], set(), set(), set()
+        self.open()
         return 0
+
+    cdef int open(self) except -1:
+        self.group, self.sums, self.later, self.made, self.tainted, self.read = [], [], [], set(), set(), set()
+        return 0
+
+
+cdef inline bint is_sum(int op) noexcept:
+    return op == Op.REDUCE_SUM or op == Op.REDUCE_MEAN
+
+
+cdef bint folds(const Meta *x, const Meta *out, const Params *p) noexcept:
+    """Whether a sum adds anything, and its results lie in the order of the axes that stay."""
+    cdef Py_ssize_t size = out.itemsize
+    cdef int axes[64]
+    cdef int i, j, n = 0, to = 0
+    for i in range(x.rank):
+        if (p.v[0] >> i) & 1:
+            to += p.v[1] != 0
+            continue
+        if x.dims[i] > 1:
+            j = n
+            while j > 0 and x.dims[x.rank + axes[j - 1] % 64] > x.dims[x.rank + i]:
+                axes[j] = axes[j - 1]
+                j -= 1
+            axes[j] = i + 64 * to
+            n += 1
+        to += 1
+    for j in range(n):                  # fastest first
+        if out.dims[out.rank + axes[j] // 64] != size:
+            return False
+        size *= x.dims[axes[j] % 64]
+    return out.size < x.size
 
 
 cdef Py_ssize_t stride_along(const Meta *x, const Meta *out, int axis) noexcept:
@@ -174,7 +247,7 @@ cdef bint worth_it(Prepared q) noexcept:
     cdef Program p = q.program
     cdef int i, n = 0
     for i in range(p.n_steps):
-        n += p.steps[i].meta.size >= SMALLEST and not p.steps[i].view
+        n += is_sum(p.steps[i].op) or (p.steps[i].meta.size >= SMALLEST and not p.steps[i].view)
     return n > 1 and q.table[<int> Op.FUSED] != missing
 
 
@@ -186,7 +259,7 @@ cdef Py_ssize_t fuse(Prepared q) except -1:
     describe_registers(q)
     schedule.q = q
     schedule.order = []
-    schedule.group, schedule.later, schedule.made, schedule.tainted, schedule.read = [], [], set(), set(), set()
+    schedule.open()
     for i in schedule.sunk():
         schedule.take(i)
     schedule.close()
@@ -195,170 +268,4 @@ cdef Py_ssize_t fuse(Prepared q) except -1:
     return assemble(q, schedule.order)
 
 
-# ---- the new steps -----------------------------------------------------------------------------------------------------
-
-cdef list arguments(Program p, int i):
-    return [p.ints[p.steps[i].args + k] for k in range(p.steps[i].n_in)]
-
-
-cdef class Group:
-    """One group: its inputs, its results, and what the engine is told."""
-    cdef Prepared q
-    cdef list members, inputs, results, code
-    cdef dict reads             # register -> place of the last member that reads it
-    cdef dict writes            # register -> place of the member that makes it
-    cdef dict numbers           # register -> its number for the engine, if it is an input or a result
-    cdef dict slot_of           # register -> its slot, if it is neither
-    cdef list spare             # slots whose values are dead
-    cdef int slots
-
-    cdef int find_borders(self, int here, dict last, set codes) except -1:
-        cdef Program p = self.q.program
-        cdef int i, r
-        self.reads, self.writes = {}, {}
-        for place, i in enumerate(self.members):
-            for r in arguments(p, i):
-                self.reads[r] = place
-            self.writes[p.steps[i].out] = place
-        self.inputs = [r for r in self.reads if r not in self.writes]
-        self.results = [r for r in self.writes if r in codes or last.get(r, -1) > here]
-        self.numbers = {r: k for k, r in enumerate(self.inputs + self.results)}
-        return 0
-
-    cdef int encode(self) except -1:
-        cdef Program p = self.q.program
-        cdef int i, r
-        self.slot_of, self.spare, self.slots, self.code = {}, [], 0, []
-        for place, i in enumerate(self.members):
-            args = arguments(p, i)
-            names = [self.name(r) for r in args]
-            # a slot may be written while it is read if its elements are of one size
-            dead = [r for r in dict.fromkeys(args) if r in self.slot_of and self.reads[r] == place]
-            same = [r for r in dead if self.q.metas[r].itemsize == p.steps[i].meta.itemsize]
-            self.spare.extend([self.slot_of[r] for r in same])
-            self.give_slot(p.steps[i].out)
-            self.spare.extend([self.slot_of[r] for r in dead if r not in same])
-            r = args[len(args) - 1]
-            self.code += [p.steps[i].op, self.q.metas[r].dtype, len(args), *names, *[0] * (3 - len(args)),
-                          self.name(p.steps[i].out)]
-        self.code = [len(self.members), self.slots, len(self.results), *self.code]
-        return 0
-
-    cdef int give_slot(self, int r) except -1:
-        if r in self.numbers:
-            return 0
-        if self.spare:
-            self.slot_of[r] = self.spare.pop()
-        else:
-            self.slot_of[r] = self.slots
-            self.slots += 1
-        return 0
-
-    cdef int name(self, int r) except -1:
-        return self.numbers[r] if r in self.numbers else len(self.numbers) + self.slot_of[r]
-
-
-cdef Group group_of(Prepared q, list members, int here, dict last, set codes):
-    """A group, or None if it has more results or needs more slots than an engine takes."""
-    cdef Group g = Group()
-    g.q, g.members = q, members
-    g.find_borders(here, last, codes)
-    g.encode()
-    return g if len(g.results) <= MAX_GROUP_OUT and g.slots <= MAX_SLOTS else None
-
-
-cdef dict last_reads(Program p, list order):
-    """Register -> last place in an order that reads it."""
-    last = {}
-    for place, x in enumerate(order):
-        for i in (x if type(x) is list else [x]):
-            for r in arguments(p, i):
-                last[r] = place
-    return last
-
-
-cdef list flattened(Prepared q, list order, set codes):
-    """The order without groups that an engine does not take."""
-    found = []
-    last = last_reads(q.program, order)
-    for place, x in enumerate(order):
-        if type(x) is list and group_of(q, x, place, last, codes) is None:
-            found.extend(x)
-        else:
-            found.append(x)
-    return found
-
-
-cdef Py_ssize_t assemble(Prepared q, list order) except -1:
-    cdef Program p = q.program
-    cdef set codes = {c for c in p.results if c >= 0}
-    cdef list ints = []
-    cdef int place
-    cdef dict last
-    order = flattened(q, order, codes)
-    last = last_reads(p, order)
-    q.fused = <Step *> calloc(len(order), sizeof(Step))
-    if q.fused == NULL:
-        raise MemoryError
-    for place, x in enumerate(order):
-        dead = [r for r in dict.fromkeys(reads_of(p, x)) if last[r] == place and r not in codes]
-        if type(x) is list:
-            fill_group(&q.fused[place], group_of(q, x, place, last, codes), dead, ints)
-        else:
-            fill_step(&q.fused[place], p, <int> x, dead, ints)
-        q.fused[place].drops = <int> len(ints)
-        q.fused[place].n_drops = <int> len(dead)
-        ints.extend(dead)
-        q.n_steps = place + 1
-    q.fused_ints = <int *> calloc(max(1, len(ints)), sizeof(int))
-    if q.fused_ints == NULL:
-        raise MemoryError
-    for place in range(len(ints)):
-        q.fused_ints[place] = ints[place]
-    q.steps, q.ints = q.fused, q.fused_ints
-    return len(order) * sizeof(Step) + len(ints) * sizeof(int)
-
-
-cdef list reads_of(Program p, object x):
-    return [r for i in x for r in arguments(p, i)] if type(x) is list else arguments(p, x)
-
-
-cdef int fill_step(Step *s, Program p, int i, list dead, list ints) except -1:
-    s[0] = p.steps[i]
-    s.args = <int> len(ints)
-    ints.extend(arguments(p, i))
-    if s.reuse >= 0 and s.reuse not in dead:
-        s.reuse = -1
-    return 0
-
-
-cdef int fill_group(Step *s, Group g, list dead, list ints) except -1:
-    cdef Program p = g.q.program
-    cdef int r
-    cdef Py_ssize_t k
-    s.op = Op.FUSED
-    s.reuse = -1
-    s.meta = p.steps[<int> g.members[0]].meta
-    s.n_in = <int> len(g.inputs)
-    s.args = <int> len(ints)
-    ints.extend(g.inputs)
-    s.n_out = <int> len(g.results)
-    s.outs = <int> len(ints)
-    s.out = g.results[0]
-    free_inputs = [r for r in dead if r in g.inputs and p.owned[<int> r]]
-    for r in g.results:
-        dying = next((x for x in free_inputs if may_overwrite(g, x, r)), -1)
-        if dying >= 0:
-            free_inputs.remove(dying)
-        ints += [r, dying]
-    s.params = params_new(len(g.code))
-    for k in range(len(g.code)):
-        s.params.v[k] = g.code[k]
-    return 0
-
-
-cdef bint may_overwrite(Group g, int x, int r):
-    """Whether a result may be written over a dying input: of the same layout, and read for the last time when it is made."""
-    cdef Meta *a = g.q.metas[x]
-    cdef Meta *b = g.q.metas[r]
-    return a.flags & DENSE and a.dtype == b.dtype and same_layout(a, b) and g.reads[x] <= g.writes[r]
+include "groups.pxi"

@@ -13,10 +13,20 @@ ctypedef struct Folding:
     const Py_ssize_t *xs
     const Py_ssize_t *os
     const char *x
-    char *out
+    const tf_made *made         # x is made by a pass
+    int sums                    # 1, or those of the pass
+    char *out[TF_MADE]
+    double div[TF_MADE]
+    double mul
     Py_ssize_t parts, part, each, step
-    double mul, div
     int error
+
+
+cdef int fold_range(Folding *w, const Py_ssize_t *shape, Py_ssize_t first, Py_ssize_t to) noexcept nogil:
+    """From the byte `first` of x on, to the byte `to` of the results."""
+    if w.made != NULL:
+        return tf_fold_made(w.made, w.f, w.rank, shape, w.xs, w.os, first, w.out, to, w.parts, w.part, w.mul, w.div)
+    return tf_fold(w.f, w.rank, shape, w.xs, w.os, w.x + first, w.out[0] + to, w.parts, w.part, w.mul, w.div[0])
 
 
 cdef void fold_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
@@ -28,8 +38,7 @@ cdef void fold_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
     for i in range(w.rank):
         shape[i] = w.shape[i]
     shape[w.axis] = min(w.each, w.shape[w.axis] - first)
-    if tf_fold(w.f, w.rank, shape, w.xs, w.os, w.x + first * w.xs[w.axis], w.out + chunk * w.step, w.parts, w.part, w.mul,
-               w.div):
+    if fold_range(w, shape, first * w.xs[w.axis], chunk * w.step):
         w.error = -1
 
 
@@ -44,7 +53,7 @@ cdef int fold_many(int threads, Folding *w, Py_ssize_t size) noexcept nogil:
             if w.axis < 0 or w.shape[i] > w.shape[w.axis]:
                 w.axis = i
     if w.axis < 0 or threads == 1 or pieces < 2:
-        return tf_fold(w.f, w.rank, w.shape, w.xs, w.os, w.x, w.out, w.parts, w.part, w.mul, w.div)
+        return fold_range(w, w.shape, 0, 0)
     if w.axis == last:
         least = 1024
     w.each = max((w.shape[w.axis] + pieces - 1) // pieces, least)
@@ -55,19 +64,14 @@ cdef int fold_many(int threads, Folding *w, Py_ssize_t size) noexcept nogil:
     return w.error
 
 
-cdef int fold_few(int threads, Folding *w, const tf_folder *adder, Py_ssize_t item, Py_ssize_t results,
-                  Py_ssize_t size) noexcept nogil:
+cdef int fold_few(int threads, Folding *w, const tf_folder *adder, Py_ssize_t item, Py_ssize_t size) noexcept nogil:
     """Cut along a folded axis, for any number of threads alike."""
-    cdef char memory[16 * FEW * PARTIAL]
-    cdef Py_ssize_t shape[66]
-    cdef Py_ssize_t xs[66]
-    cdef Py_ssize_t os[66]
+    cdef char few[16 * FEW * PARTIAL]
+    cdef char *memory = few
     cdef Py_ssize_t compact[64]
     cdef Py_ssize_t pieces = min(size // CHUNK, <Py_ssize_t> PARTIAL), step = item
+    cdef Folding whole = w[0]
     cdef int i
-    cdef char *out = w.out
-    cdef const Py_ssize_t *to = w.os
-    cdef double mul = w.mul, div = w.div
     w.axis = -1
     for i in range(w.rank - 1, -1, -1):
         compact[i] = 0
@@ -77,40 +81,104 @@ cdef int fold_few(int threads, Folding *w, const tf_folder *adder, Py_ssize_t it
         elif w.axis < 0 or w.shape[i] >= w.shape[w.axis] or w.shape[i] >= pieces:
             w.axis = i
     if w.axis < 0 or w.shape[w.axis] < 2:
-        return tf_fold(w.f, w.rank, w.shape, w.xs, w.os, w.x, w.out, w.parts, w.part, w.mul, w.div)
+        return fold_range(w, w.shape, 0, 0)
     w.each = (w.shape[w.axis] + pieces - 1) // pieces
     pieces = (w.shape[w.axis] + w.each - 1) // w.each
-    w.step = step
-    w.os, w.out, w.mul, w.div = compact, memory, 1, 1
+    if w.sums * pieces * step > <Py_ssize_t> sizeof(few):
+        memory = <char *> malloc(w.sums * pieces * step)
+        if memory == NULL:
+            return -1
+    w.step, w.os, w.mul = step, compact, 1
+    for i in range(w.sums):
+        w.out[i], w.div[i] = memory + i * pieces * step, 1
     parallel(threads, pieces, fold_chunk, w)
-    if w.error:
-        return w.error
-    shape[0], xs[0], os[0] = pieces, step, 0
-    for i in range(w.rank):
-        shape[i + 1] = w.shape[i] if to[i] else 1
-        xs[i + 1] = compact[i]
-        os[i + 1] = to[i]
-    return add_partials(adder, w.rank + 1, shape, xs, os, memory, out, w.parts, w.part, mul, div)
+    for i in range(w.sums):
+        if w.error == 0:
+            w.error = add_partials(adder, &whole, i, pieces, step, compact, w.out[i])
+    if memory != few:
+        free(memory)
+    return w.error
 
 
-cdef int add_partials(const tf_folder *adder, int rank, Py_ssize_t *shape, Py_ssize_t *xs, Py_ssize_t *os, const char *x,
-                      char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil:
-    """Axes of length one are left out."""
+cdef int add_partials(const tf_folder *adder, const Folding *w, int k, Py_ssize_t pieces, Py_ssize_t step,
+                      const Py_ssize_t *compact, const char *x) noexcept nogil:
+    """The k-th results, from partial ones that are `step` bytes apart; axes of length one are left out."""
+    cdef Py_ssize_t shape[66]
+    cdef Py_ssize_t xs[66]
+    cdef Py_ssize_t os[66]
     cdef int i, r = 0
-    for i in range(rank):
-        if shape[i] > 1:
-            shape[r], xs[r], os[r] = shape[i], xs[i], os[i]
+    if pieces > 1:
+        shape[0], xs[0], os[0] = pieces, step, 0
+        r = 1
+    for i in range(w.rank):
+        if w.os[i] and w.shape[i] > 1:
+            shape[r], xs[r], os[r] = w.shape[i], compact[i], w.os[i]
             r += 1
-    return tf_fold(adder, r, shape, xs, os, x, out, parts, part, mul, div)
+    return tf_fold(adder, r, shape, xs, os, x, w.out[k], w.parts, w.part, w.mul, w.div[k])
 
 
-cdef int fold_chunks(int threads, Folding *w, const tf_folder *adder, const Value *x, const Value *out) noexcept nogil:
+cdef int fold_chunks(int threads, Folding *w, const tf_folder *adder, const Meta *x, const Meta *out) noexcept nogil:
     w.error = 0
-    if x.meta.size < PARALLEL_SIZE:
-        return tf_fold(w.f, w.rank, w.shape, w.xs, w.os, w.x, w.out, w.parts, w.part, w.mul, w.div)
-    if out.meta.size <= FEW and adder != NULL:
-        return fold_few(threads, w, adder, out.meta.itemsize, out.meta.size, x.meta.size)
-    return fold_many(threads, w, x.meta.size)
+    if x.size < PARALLEL_SIZE:
+        return fold_range(w, w.shape, 0, 0)
+    if out.size <= FEW and adder != NULL:
+        return fold_few(threads, w, adder, out.itemsize, x.size)
+    return fold_many(threads, w, x.size)
+
+
+cdef int lay(Lay *w, const Value *x, const Value *out, unsigned long long axes, bint keepdims) noexcept nogil:
+    """Axes of a sum: folded ones have stride 0 in the result, and those along which x is repeated only count."""
+    cdef int i, j = 0, rank = x.meta.rank, m = out.meta.rank
+    w.repeats = 1
+    for i in range(rank):
+        w.shape[i] = x.meta.dims[i]
+        w.strides[0][i] = w.strides[2][i] = x.meta.dims[rank + i]
+        if (axes >> i) & 1:
+            w.strides[1][i] = 0
+            j += keepdims
+            if w.strides[0][i] == 0:
+                w.repeats *= w.shape[i]
+                w.shape[i] = 1
+        else:
+            w.strides[1][i] = out.meta.dims[m + j]
+            if w.strides[0][i] == 0:
+                w.shape[i] = 1
+            j += 1
+    w.data[0] = w.data[2] = x.data
+    w.data[1] = out.data
+    return coalesce(3, rank, w.shape, w.data, w.strides)
+
+
+cdef int fold_blocks(const tf_folder *f, const Value *x, const Value *out, unsigned long long axes, bint keepdims,
+                     int how, double div) noexcept nogil:
+    cdef Lay w
+    cdef int rank = lay(&w, x, out, axes, keepdims)
+    cdef Py_ssize_t parts = 2 if how & PARTS else 1
+    cdef Py_ssize_t half = x.meta.itemsize // 2
+    cdef Folding g
+    g.f, g.rank, g.shape, g.xs, g.os, g.x = f, rank, w.shape, w.strides[0], w.strides[1], w.data[0]
+    g.made, g.sums, g.out[0] = NULL, 1, w.data[1]
+    g.parts, g.part, g.mul, g.div[0] = parts, half, <double> w.repeats, div
+    if how & MEAN:                      # repetitions cancel
+        g.mul, g.div[0] = 1, div / w.repeats
+    return fold_chunks(current_threads(), &g, NULL if f == tf_moments[x.meta.dtype] else tf_sums[out.meta.dtype], x.meta,
+                       out.meta)
+
+
+cdef int sum_made(int threads, const tf_made *made, const Meta *x, const Value *outs, unsigned long long axes, bint keepdims,
+                  const double *div) noexcept nogil:
+    cdef Lay w
+    cdef Folding g
+    cdef Value v
+    cdef int k
+    v.meta, v.buf, v.data = <Meta *> x, NULL, NULL
+    g.rank = lay(&w, &v, outs, axes, keepdims)
+    g.f, g.shape, g.xs, g.os, g.x = tf_sums[x.dtype], w.shape, w.strides[0], w.strides[1], NULL
+    g.made, g.sums, g.mul = made, made.sums, 1
+    g.parts, g.part = 2 if is_complex(x.dtype) else 1, x.itemsize // 2
+    for k in range(g.sums):
+        g.out[k], g.div[k] = outs[k].data, div[k]
+    return fold_chunks(threads, &g, tf_sums[x.dtype], x, outs.meta)
 
 
 # ---- inner loops -----------------------------------------------------------------------------------------------------

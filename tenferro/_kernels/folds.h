@@ -111,9 +111,21 @@ static inline int tf_next(int rank, const tf_int *n, tf_int *at, const tf_int *s
     return 0;
 }
 
+/* Everything pushed, the rows of a group added up, in acc. */
+static inline void tf_total(tf_walk *w, tf_int m) {
+    const tf_folder *f = w->f;
+    tf_int g, h, i;
+    tf_collapse(w);
+    for (g = w->group; g > 1; g = h) {
+        h = (g + 1) / 2;
+        for (i = 0; i < f->planes; i++)
+            f->add(w->acc + i * w->width * f->item, w->acc + (i * w->width + h * m) * f->item, (g - h) * m);
+    }
+}
+
 static inline void tf_block(tf_walk *w, const char *x, char *out, tf_int m, double total, double mul, double div) {
     const tf_folder *f = w->f;
-    tf_int at[66], offset, samples[TF_SAMPLES], k = 0, g, h, i;
+    tf_int at[66], offset, samples[TF_SAMPLES], k = 0, g, i;
     int again = 0;
     w->width = m * w->group;
     if (f->sample) {                            /* on the diagonal of the folded axes */
@@ -138,13 +150,79 @@ static inline void tf_block(tf_walk *w, const char *x, char *out, tf_int m, doub
         do
             tf_part(w, x + offset, m);
         while (tf_next(w->folded, w->fn, at, w->fx, &offset));
-        tf_collapse(w);
-        for (g = w->group; g > 1; g = h) {
-            h = (g + 1) / 2;
-            for (i = 0; i < f->planes; i++)
-                f->add(w->acc + i * w->width * f->item, w->acc + (i * w->width + h * m) * f->item, (g - h) * m);
-        }
+        tf_total(w, m);
     } while (f->finish(w->acc, w->width, m, out, w->so, total, mul, div, w->c, again++));
+}
+
+/* The walk through an array; returns the number of elements in one result. */
+static inline double tf_plan(tf_walk *w, const tf_folder *f, int rank, const tf_int *shape, const tf_int *xs,
+                             const tf_int *os, tf_int parts, tf_int part) {
+    double total = 1;
+    int i;
+    w->f = f;
+    w->kept = w->folded = 0;
+    for (i = 0; i < rank; i++) {
+        if (os[i]) {
+            w->kn[w->kept] = shape[i];
+            w->kx[w->kept] = xs[i];
+            w->ko[w->kept++] = os[i];
+        } else {
+            w->fn[w->folded] = shape[i];
+            w->fx[w->folded++] = xs[i];
+            total *= (double)shape[i];
+        }
+    }
+    if (parts > 1) {
+        i = w->kept - 1;
+        if (w->kept && w->kx[i] == parts * part && w->ko[i] == parts * part) {
+            w->kn[i] *= parts;
+        } else {
+            i = w->kept++;
+            w->kn[i] = parts;
+        }
+        w->kx[i] = w->ko[i] = part;
+    }
+    w->m = w->n = w->group = 1;
+    w->sj = w->so = w->sn = 0;
+    if (w->kept) {
+        i = --w->kept;
+        w->m = w->kn[i], w->sj = w->kx[i], w->so = w->ko[i];
+    }
+    if (w->folded) {
+        i = --w->folded;
+        w->n = w->fn[i], w->sn = w->fx[i];
+    }
+    if (w->m == 1 || w->n == 1 || tf_abs(w->sn) <= tf_abs(w->sj) ||
+        (f->pairs && w->m == 2 && w->sj == f->item && w->sn == 2 * w->sj)) {
+        w->mode = TF_WHOLE;
+    } else if (w->m >= 16) {
+        w->mode = TF_COLUMNS;
+    } else if (w->sn == w->sj * w->m && w->n * w->m >= 32) {
+        w->mode = TF_COLUMNS;
+        w->group = 256 / f->item / w->m;
+        if (w->group > w->n)
+            w->group = w->n;
+        if (w->group < 1)
+            w->group = 1;
+    } else {
+        w->mode = TF_CHUNKS;
+    }
+    return total;
+}
+
+/* Partial results that are kept at a time. */
+static inline size_t tf_levels(const tf_walk *w) {
+    tf_int leaves = 1;
+    size_t levels = 1;
+    for (int i = 0; i < w->folded; i++)
+        leaves *= w->fn[i];
+    if (w->mode == TF_CHUNKS)
+        leaves *= w->n / (16 * TF_RUN / w->f->item) + 1;
+    else if (w->mode == TF_COLUMNS)
+        leaves *= w->n / w->group / TF_ROWS + 2;
+    while (leaves >> levels)
+        levels++;
+    return levels;
 }
 
 /* out = fold(x) * mul / div. Axes are sorted by descending stride of x; folded ones have stride 0 in out. An element has
@@ -152,70 +230,13 @@ static inline void tf_block(tf_walk *w, const char *x, char *out, tf_int m, doub
 static int tf_fold(const tf_folder *f, int rank, const tf_int *shape, const tf_int *xs, const tf_int *os, const char *x,
                    char *out, tf_int parts, tf_int part, double mul, double div) {
     tf_walk w;
-    tf_int at[66] = {0}, xo = 0, oo, block, leaves = 1, b, i;
+    const double total = tf_plan(&w, f, rank, shape, xs, os, parts, part);
+    const size_t levels = tf_levels(&w);
+    const tf_int block = TF_BLOCK_BYTES / f->item < w.m ? TF_BLOCK_BYTES / f->item : w.m;
+    tf_int at[66] = {0}, xo = 0, oo, b, i;
     char small[4096], *memory = small;
-    double total = 1;
-    size_t need, levels = 1;
-    w.f = f;
-    w.kept = w.folded = 0;
-    for (i = 0; i < rank; i++) {
-        if (os[i]) {
-            w.kn[w.kept] = shape[i];
-            w.kx[w.kept] = xs[i];
-            w.ko[w.kept++] = os[i];
-        } else {
-            w.fn[w.folded] = shape[i];
-            w.fx[w.folded++] = xs[i];
-            total *= (double)shape[i];
-        }
-    }
-    if (parts > 1) {
-        i = w.kept - 1;
-        if (w.kept && w.kx[i] == parts * part && w.ko[i] == parts * part) {
-            w.kn[i] *= parts;
-        } else {
-            i = w.kept++;
-            w.kn[i] = parts;
-        }
-        w.kx[i] = w.ko[i] = part;
-    }
-    w.m = w.n = w.group = 1;
-    w.sj = w.so = w.sn = 0;
-    if (w.kept) {
-        i = --w.kept;
-        w.m = w.kn[i], w.sj = w.kx[i], w.so = w.ko[i];
-    }
-    if (w.folded) {
-        i = --w.folded;
-        w.n = w.fn[i], w.sn = w.fx[i];
-    }
-    block = TF_BLOCK_BYTES / f->item;
-    if (w.m == 1 || w.n == 1 || tf_abs(w.sn) <= tf_abs(w.sj) ||
-        (f->pairs && w.m == 2 && w.sj == f->item && w.sn == 2 * w.sj)) {
-        w.mode = TF_WHOLE;
-    } else if (w.m >= 16) {
-        w.mode = TF_COLUMNS;
-    } else if (w.sn == w.sj * w.m && w.n * w.m >= 32) {
-        w.mode = TF_COLUMNS;
-        w.group = 256 / f->item / w.m;
-        if (w.group > w.n)
-            w.group = w.n;
-        if (w.group < 1)
-            w.group = 1;
-    } else {
-        w.mode = TF_CHUNKS;
-    }
-    if (block > w.m)
-        block = w.m;
+    size_t need;
     w.width = block * w.group;
-    for (i = 0; i < w.folded; i++)
-        leaves *= w.fn[i];
-    if (w.mode == TF_CHUNKS)
-        leaves *= w.n / (16 * TF_RUN / f->item) + 1;
-    else if (w.mode == TF_COLUMNS)
-        leaves *= w.n / w.group / TF_ROWS + 2;
-    while (leaves >> levels)
-        levels++;
     need = w.width * f->item;
     if (need * (f->planes * (levels + 1) + 1) > sizeof small) {
         memory = (char *)malloc(need * (f->planes * (levels + 1) + 1));

@@ -1,17 +1,19 @@
 """One pass over a group of elementwise operations, block by block.
 
 All operands are read and all results written once; what stays inside the group lives in a few blocks that fit the first-level
-cache. Inner loops are those of the single operations, so a group gives their bits. How a group is described stands in
-``tenferro/_core/fusion.pyx``.
+cache. Inner loops are those of the single operations, so a group gives their bits. Where it ends in sums, their order decides
+which block comes when. How a group is described stands in ``tenferro/_core/fusion.pyx``.
 """
 
 from tenferro._core.memory cimport *
+from tenferro._core.optable cimport Op
 from .parallel cimport CHUNK, PARALLEL_SIZE, parallel, threads_of
+from .reduce cimport folded_count, sum_made, tf_made, TF_MADE
 from .ufunc cimport Loop, NOGIL_SIZE, broadcast_strides, find_loop
 
 cdef enum:
     MAX_STEPS = 60
-    MAX_EXTERNAL = 24           # inputs and results
+    MAX_EXTERNAL = 32           # inputs, results, tiles
     SCRATCH = 1 << 15           # bytes of all slots
     CACHED = 1 << 14            # bytes of one block of everything
     SHORTEST = 64               # elements of a block
@@ -24,7 +26,7 @@ ctypedef struct Instruction:
     Py_ssize_t stride[4]        # along the inner axis
 
 ctypedef struct Pass:
-    int n_steps, n_external, rank
+    int n_steps, n_external, n_tiles, rank      # tiles are the last of the external ones
     Py_ssize_t block
     Py_ssize_t slot_bytes
     Instruction steps[MAX_STEPS]
@@ -33,13 +35,11 @@ ctypedef struct Pass:
     char *data[MAX_EXTERNAL]
 
 
-
-cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcept nogil:
-    """Axes by descending stride of the results, merged where that is possible in all operands."""
+cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs, const Meta *m) noexcept nogil:
+    """Axes by descending stride of the results, which m describes, merged where that is possible in all operands."""
     cdef Py_ssize_t strides[64]
     cdef int order[64]
-    cdef Meta *m = outs[0].meta
-    cdef int i, j, k, r = 0
+    cdef int i, j, k, r = 0, whole = p.n_external - p.n_tiles
     cdef bint merge
     for i in range(m.rank):
         if m.dims[i] == 1:
@@ -50,7 +50,7 @@ cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcep
             j -= 1
         order[j] = i
         r += 1
-    for k in range(p.n_external):
+    for k in range(whole):
         broadcast_strides(ins[k].meta if k < n else outs[k - n].meta, m.rank, strides)
         p.data[k] = ins[k].data if k < n else outs[k - n].data
         for i in range(r):
@@ -61,7 +61,7 @@ cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcep
     for i in range(1, r):
         j = p.rank
         merge = True
-        for k in range(p.n_external):
+        for k in range(whole):
             if p.strides[k][j] != p.strides[k][i] * p.shape[i]:
                 merge = False
         if merge:
@@ -69,27 +69,31 @@ cdef void plan_axes(Pass *p, const Value *ins, int n, const Value *outs) noexcep
         else:
             j = p.rank = p.rank + 1
             p.shape[j] = p.shape[i]
-        for k in range(p.n_external):
+        for k in range(whole):
             p.strides[k][j] = p.strides[k][i]
     if r == 0:
         p.shape[0] = 1
-        for k in range(p.n_external):
+        for k in range(whole):
             p.strides[k][0] = 0
     p.rank += 1
+    for k in range(whole, p.n_external):
+        p.strides[k][p.rank - 1] = m.itemsize
 
 
-cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Params *params) except -1:
+cdef int plan(Pass *p, const Value *ins, int n, const Value *outs, const Meta *m, const Params *params,
+              int tiles) except -1:
     cdef const Py_ssize_t *code = &params.v[3]
     cdef Py_ssize_t itemsizes[32]
     cdef Instruction *s
     cdef Py_ssize_t bytes_each = 0, largest = 1
     cdef int i, k, r, n_slots = <int> params.v[1]
     p.n_steps = <int> params.v[0]
-    p.n_external = n + <int> params.v[2]
-    plan_axes(p, ins, n, outs)
+    p.n_tiles = tiles
+    p.n_external = n + <int> params.v[2] + tiles
+    plan_axes(p, ins, n, outs, m)
     for k in range(p.n_external):
         if p.strides[k][p.rank - 1]:
-            bytes_each += ins[k].meta.itemsize if k < n else outs[k - n].meta.itemsize
+            bytes_each += (ins[k].meta if k < n else outs[k - n].meta if k < p.n_external - tiles else m).itemsize
     for i in range(p.n_steps):
         s = &p.steps[i]
         s.loop = find_loop(<int> code[0], <int> code[1])
@@ -192,13 +196,100 @@ cdef void share(const Pass *p, Py_ssize_t size, int threads) noexcept nogil:
     parallel(threads, (n + w.each - 1) // w.each, run_chunk, &w)
 
 
+# ---- sums at the end -------------------------------------------------------------------------------------------------
+
+cdef void make(const void *work, Py_ssize_t first, Py_ssize_t count, Py_ssize_t at, char **tiles,
+               char *scratch) noexcept nogil:
+    """`count` elements from `first` on in the order of memory, those of a tile from its element `at` on."""
+    cdef const Pass *p = <const Pass *> work
+    cdef char *base[MAX_EXTERNAL]
+    cdef Py_ssize_t index[64]
+    cdef Py_ssize_t n, rest = first
+    cdef int i, k, last = p.rank - 1, whole = p.n_external - p.n_tiles
+    for k in range(whole):
+        base[k] = p.data[k]
+    for k in range(whole, p.n_external):
+        base[k] = tiles[k - whole] + at * p.strides[k][last]
+    for i in range(last, -1, -1):
+        index[i] = rest % p.shape[i]
+        rest //= p.shape[i]
+        for k in range(whole):
+            base[k] += index[i] * p.strides[k][i]
+    while True:
+        n = min(count, p.shape[last] - index[last])
+        run_row(p, base, scratch, n)
+        count -= n
+        if count == 0:
+            return
+        for k in range(whole):
+            base[k] -= index[last] * p.strides[k][last]
+        for k in range(whole, p.n_external):
+            base[k] += n * p.strides[k][last]
+        index[last] = 0
+        i = last - 1
+        while i >= 0:
+            index[i] += 1
+            for k in range(whole):
+                base[k] += p.strides[k][i]
+            if index[i] < p.shape[i]:
+                break
+            for k in range(whole):
+                base[k] -= p.shape[i] * p.strides[k][i]
+            index[i] = 0
+            i -= 1
+
+
+cdef Meta *summed_meta(const Py_ssize_t *code) except NULL:
+    """What is summed: dtype, rank, shape, strides."""
+    cdef Meta *m = meta_new(<int> code[0], <int> code[1])
+    cdef int i
+    for i in range(2 * m.rank):
+        m.dims[i] = code[2 + i]
+    return meta_finish(m)
+
+
+cdef int fused_sums(PyObject *engine, const Value *ins, int n, Value *outs, const Params *params,
+                    const Py_ssize_t *code) except -1:
+    cdef Pass p
+    cdef tf_made made
+    cdef double div[TF_MADE]
+    cdef int k, r, error, threads = 1, whole = n + <int> params.v[2]
+    cdef const Py_ssize_t *common = code + 1 + 3 * code[0]
+    cdef unsigned long long axes = <unsigned long long> common[0]
+    cdef bint keepdims = code[3]
+    cdef Meta *m = summed_meta(common + 2)
+    try:
+        plan(&p, ins, n, outs, m, params, <int> common[1])
+        made.make, made.work, made.item, made.scratch = make, &p, m.itemsize, (params.v[1] * p.slot_bytes + 63) // 64 * 64
+        made.sums, made.tiles = <int> code[0], p.n_tiles
+        for k in range(made.sums):
+            r = <int> code[2 + 3 * k]
+            made.whole[k] = p.data[r] if r < whole else NULL
+            made.tile[k] = r - whole
+            div[k] = <double> folded_count(m, axes) if code[1 + 3 * k] == Op.REDUCE_MEAN else 1
+        outs += params.v[2]
+        if m.size < NOGIL_SIZE:
+            error = sum_made(1, &made, m, outs, axes, keepdims, div)
+        else:
+            threads = threads_of(engine)
+            with nogil:
+                error = sum_made(threads, &made, m, outs, axes, keepdims, div)
+    finally:
+        meta_drop(m)
+    if error:
+        raise MemoryError
+    return 0
+
+
 cdef int fused(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     cdef Pass p
-    cdef Py_ssize_t size = out.meta.size
+    cdef Py_ssize_t size = out.meta.size, steps = 3 + 7 * params.v[0]
     cdef int threads
+    if params.n > steps:
+        return fused_sums(engine, ins, n, out, params, &params.v[steps])
     if size == 0:
         return 0
-    plan(&p, ins, n, out, params)
+    plan(&p, ins, n, out, out.meta, params, 0)
     if size < NOGIL_SIZE:
         run(&p, 0, 0, p.shape[0])
         return 0

@@ -2,6 +2,7 @@
 folded axes.
 """
 
+from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 
 from tenferro._core.memory cimport *
@@ -18,6 +19,11 @@ cdef extern from "folds.h":
                       void *c, int again) noexcept nogil
     int tf_fold(const tf_folder *f, int rank, const Py_ssize_t *shape, const Py_ssize_t *xs, const Py_ssize_t *os,
                 const char *x, char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil
+
+cdef extern from "made_folds.h":
+    int tf_fold_made(const tf_made *s, const tf_folder *f, int rank, const Py_ssize_t *shape, const Py_ssize_t *xs,
+                     const Py_ssize_t *os, Py_ssize_t x, char **out, Py_ssize_t to, Py_ssize_t parts, Py_ssize_t part,
+                     double mul, const double *div) noexcept nogil
 
 cdef extern from "sums.h":
     const tf_folder *tf_sums[13]
@@ -258,43 +264,6 @@ include "fold_chunks.pxi"
 
 
 # ---- sums ------------------------------------------------------------------------------------------------------------
-
-cdef int lay(Lay *w, const Value *x, const Value *out, unsigned long long axes, bint keepdims) noexcept nogil:
-    """Axes of a sum: folded ones have stride 0 in the result, and those along which x is repeated only count."""
-    cdef int i, j = 0, rank = x.meta.rank, m = out.meta.rank
-    w.repeats = 1
-    for i in range(rank):
-        w.shape[i] = x.meta.dims[i]
-        w.strides[0][i] = w.strides[2][i] = x.meta.dims[rank + i]
-        if (axes >> i) & 1:
-            w.strides[1][i] = 0
-            j += keepdims
-            if w.strides[0][i] == 0:
-                w.repeats *= w.shape[i]
-                w.shape[i] = 1
-        else:
-            w.strides[1][i] = out.meta.dims[m + j]
-            if w.strides[0][i] == 0:
-                w.shape[i] = 1
-            j += 1
-    w.data[0] = w.data[2] = x.data
-    w.data[1] = out.data
-    return coalesce(3, rank, w.shape, w.data, w.strides)
-
-
-cdef int fold_blocks(const tf_folder *f, const Value *x, const Value *out, unsigned long long axes, bint keepdims,
-                     int how, double div) noexcept nogil:
-    cdef Lay w
-    cdef int rank = lay(&w, x, out, axes, keepdims)
-    cdef Py_ssize_t parts = 2 if how & PARTS else 1
-    cdef Py_ssize_t half = x.meta.itemsize // 2
-    cdef Folding g
-    g.f, g.rank, g.shape, g.xs, g.os, g.x, g.out = f, rank, w.shape, w.strides[0], w.strides[1], w.data[0], w.data[1]
-    g.parts, g.part, g.mul, g.div = parts, half, <double> w.repeats, div
-    if how & MEAN:                      # repetitions cancel
-        g.mul, g.div = 1, div / w.repeats
-    return fold_chunks(current_threads(), &g, NULL if f == tf_moments[x.meta.dtype] else tf_sums[out.meta.dtype], x, out)
-
 
 cdef int repeat(const Value *x, Value *out, unsigned long long axes, bint keepdims) except -1:
     """Where x is repeated along axes that stay, copy the results that were computed once."""

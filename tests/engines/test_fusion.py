@@ -187,7 +187,7 @@ def test_what_a_later_group_needs_is_computed_there():
     r = tfr.tanh(x @ w[0] + w[1]) @ w[2] + w[3] - y
     found = rt.explain(tfr.mean(r * r))
     groups = [i.operations for i in found.instructions if i.kind == "fused"]
-    assert groups == [("absorb_mul", "absorb_mul", "add"), ("sech2", "absorb_mul")]
+    assert groups == [("absorb_mul", "absorb_mul", "add", "reduce_sum"), ("sech2", "absorb_mul", "reduce_sum")]
 
 
 def test_explain_refuses_what_has_no_program():
