@@ -31,7 +31,7 @@ cpdef enum Op:
     # operations that bring their own rules
     CUSTOM, CUSTOM_OUTPUT
     LAZY
-    # what an engine may offer: a pass over a group of the operations that its kernel ELEMENTWISE computes, and of sums and means
+    # what an engine may offer: a pass over a group of the operations that its kernel ELEMENTWISE computes, and sums and means
     # of these at its end, in the order of summation of its kernel SUMS
     FUSED, ELEMENTWISE, SUMS
     N_OPS
