@@ -7,7 +7,7 @@ import numpy as np
 
 from tenferro.errors import LinAlgError
 
-from .linalg import FACTORS, adj, checked, diagonal, eigh, refuse, svd, svdvals
+from .linalg import adj, checked, diagonal, eigh, refuse, svd, svdvals
 
 
 def tolerance(n, dtype):
@@ -190,6 +190,4 @@ def expm(cp, a):
 COMPOSITES = {f.__name__: f for f in (
     thin_svd, hermitian_eigh, polar, hermitian_sylvester, hermitian_divide, funm, funm_change, cofactor, cofactor_change,
     low_rank, low_rank_change, sketch_rank, householder_product, expm)}
-
-EXECUTORS = {f"tenferro.linalg.{name}.v1": f for name, f in {**FACTORS, **COMPOSITES}.items()}
-"""Operation -> function of CuPy's module and of arrays."""
+"""Operation -> function."""

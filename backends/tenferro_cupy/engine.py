@@ -3,9 +3,10 @@
 from tenferro._foreign.device import DeviceEngine
 from tenferro.errors import EngineError, OutOfMemoryError
 
-from . import composites, devices, fourier
+from . import devices
 from .contraction import Contraction
 from .elementwise import Elementwise
+from .executors import EXECUTORS
 from .memory import CupyMemory
 from .moves import Moves
 from .reductions import Reductions
@@ -114,7 +115,7 @@ class CupyEngine(Special, Elementwise, Reductions, Moves, Scatters, Sorting, Con
     # ---- operations of extension modules
 
     def executor(self, name):
-        f = composites.EXECUTORS.get(name) or fourier.EXECUTORS.get(name)
+        f = EXECUTORS.get(name)
         if f is None:
             return None
         return self._guarded(lambda *arrays, **params: f(self.cupy, *arrays, **params))

@@ -12,5 +12,5 @@ def c2r(cupy, x, *, axis, n, norm):
     return cupy.fft.irfft(x, n=n, axis=axis, norm=norm)
 
 
-EXECUTORS = {f"tenferro.fft.{f.__name__}.v1": f for f in (c2c, r2c, c2r)}
-"""Operation -> function of CuPy's module and of arrays."""
+TRANSFORMS = {f.__name__: f for f in (c2c, r2c, c2r)}
+"""Operation -> function."""

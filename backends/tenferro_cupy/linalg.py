@@ -4,6 +4,7 @@ They check what they are given and whether they succeeded, as the executors of h
 it. Every function takes CuPy's module, then arrays.
 """
 
+import warnings
 from contextlib import contextmanager
 from importlib import import_module
 from math import prod
@@ -76,22 +77,46 @@ def diagonal(x):
 # ---- solving ---------------------------------------------------------------------------------------------------------
 # cuSOLVER's factors of one matrix are kept. Those of a stack cannot be had from CuPy: the stack itself takes their place.
 
+SINGULAR = ("the matrix is singular", "; lstsq or pinv take such matrices")
+
+
+def functions(cp):
+    """``cupyx.scipy.linalg``."""
+    return import_module(f"{cp.__name__}x.scipy.linalg")
+
+
+def one_factored(cp, a):
+    """Packed factors of one matrix, and its pivots from zero on."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)         # of singular matrices
+        return functions(cp).lu_factor(a, check_finite=False)
+
+
 def lu_factor(cp, a, *, op="lu_factor", check=True):
     checked(cp, op, a, square=True)
     count, n = prod(a.shape[:-2]), a.shape[-1]
-    items = a.reshape(count, n, n)
+    stack = a.reshape(count, n, n)
+    if count == 1 and n:
+        lu, piv = one_factored(cp, stack[0])
+        if check:
+            refuse(op, (diagonal(lu) == 0).any().reshape(a.shape[:-2]), *SINGULAR)
+        return lu.swapaxes(0, 1)[None], piv[None]
     if check and a.size:
-        refuse(op, cp.linalg.slogdet(a)[0] == 0, "the matrix is singular", "; lstsq or pinv take such matrices")
-    return items.swapaxes(-1, -2), cp.zeros((count, n), dtype=np.dtype(np.intc))
+        refuse(op, cp.linalg.slogdet(a)[0] == 0, *SINGULAR)
+    return stack.swapaxes(-1, -2), cp.zeros((count, n), dtype=np.dtype(np.intc))
 
 
 def lu_solve(cp, a, b, lu, piv, *, adjoint=False):
     batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    a, b = (cp.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (a, b))
     dtype = np.result_type(a.dtype, b.dtype)
     if 0 in b.shape or 0 in a.shape:
-        return cp.zeros(b.shape, dtype=dtype)
-    a, b = (x.astype(dtype, copy=False) for x in (a, b))
+        return cp.zeros((*batch, *b.shape[-2:]), dtype=dtype)
+    if lu.shape[0] == 1 and prod(batch) == 1:
+        x = functions(cp).lu_solve((lu[0].swapaxes(0, 1).astype(dtype, copy=False), piv[0]),
+                                   b.reshape(b.shape[-2:]).astype(dtype, copy=False), trans=2 if adjoint else 0,
+                                   check_finite=False)
+        return x.reshape((*batch, *b.shape[-2:]))
+    a, b = (cp.broadcast_to(x, (*batch, *x.shape[-2:])).astype(dtype, copy=False) for x in (a, b))
     return cp.linalg.solve(adj(cp, a) if adjoint else a, b)
 
 
@@ -116,10 +141,10 @@ def triangular_solve(cp, a, b, *, lower=False, trans="N", unit=False):
     checked(cp, op, a, square=True)
     checked(cp, op, b, "b")
     if a.size and not unit:
-        refuse(op, (diagonal(a) == 0).any(axis=-1), "the matrix is singular", "; lstsq or pinv take such matrices")
+        refuse(op, (diagonal(a) == 0).any(axis=-1), *SINGULAR)
     if 0 in b.shape:
         return b
-    solve = import_module(f"{cp.__name__}x.scipy.linalg").solve_triangular
+    solve = functions(cp).solve_triangular
     number = {"N": 0, "T": 1, "C": 2}[trans]
     m, n = b.shape[-2:]
     found = [solve(x, y, trans=number, lower=lower, unit_diagonal=unit)
@@ -210,6 +235,48 @@ def eigvalsh(cp, a):
         return cp.linalg.eigvalsh(a)
 
 
+def eig(cp, a, *, op="eig"):
+    checked(cp, op, a, square=True)
+    dtype = np.result_type(a.dtype, np.complex64)
+    if not a.size:
+        return cp.zeros(a.shape[:-1], dtype=dtype), cp.zeros(a.shape, dtype=dtype)
+    with reported(cp, op):
+        w, v = cp.linalg.eig(a)
+    return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
+
+
+def eigvals(cp, a):
+    checked(cp, "eigvals", a, square=True)
+    dtype = np.result_type(a.dtype, np.complex64)
+    if not a.size:
+        return cp.zeros(a.shape[:-1], dtype=dtype)
+    with reported(cp, "eigvals"):
+        return cp.linalg.eigvals(a).astype(dtype, copy=False)
+
+
+def lu(cp, a):
+    """Row of L for every row of the matrix, L, U."""
+    checked(cp, "lu", a)
+    *batch, m, n = a.shape
+    k = min(m, n)
+    if not a.size:
+        rows, low = cp.arange(m, dtype="int64"), cp.eye(m, k, dtype=a.dtype)
+        return cp.broadcast_to(rows, (*batch, m)), cp.broadcast_to(low, (*batch, m, k)), cp.zeros((*batch, k, n), dtype=a.dtype)
+    factors = [one_factored(cp, x) for x in items(a)]
+    packed = cp.stack([f for f, _ in factors])
+    low = cp.tril(packed[..., :k], k=-1) + cp.eye(m, k, dtype=a.dtype)
+    rows = cp.asarray(np.stack([rows_of_pivots(cp.asnumpy(piv), m) for _, piv in factors]))
+    return rows.reshape((*batch, m)), low.reshape((*batch, m, k)), cp.triu(packed[:, :k]).reshape((*batch, k, n))
+
+
+def rows_of_pivots(piv, m):
+    """The row of L for every row of a matrix whose rows were exchanged with pivots."""
+    order = np.arange(m)
+    for k, p in enumerate(piv):
+        order[[k, p]] = order[[p, k]]
+    return np.argsort(order)
+
+
 def pinv(cp, a, *, rcond=None, op="pinv"):
     """By singular values; those below ``rcond`` times the largest count as zero."""
     u, s, vh = svd(cp, a, op=op)
@@ -235,5 +302,5 @@ def permutation(cp, p, *, single):
 
 FACTORS = {f.__name__: f for f in (
     lu_factor, lu_solve, det, slogdet, inv, triangular_solve, cholesky, qr, null_space, svd, svd_full, svdvals, eigh, eigvalsh,
-    pinv, lstsq_solve, permutation)}
+    eig, eigvals, lu, pinv, lstsq_solve, permutation)}
 """Operation -> function."""

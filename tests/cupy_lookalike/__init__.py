@@ -61,7 +61,8 @@ def modules():
                    linalg=linalg, fft=fft, get_default_memory_pool=lambda: pool, nan=np.nan, inf=np.inf, pi=np.pi,
                    newaxis=None, bool=np.bool_, **main, **{d: getattr(np, d) for d in DTYPES})
     special = _module("cupyx.scipy.special", **functions.SPECIAL_FUNCTIONS)
-    linear = _module("cupyx.scipy.linalg", solve_triangular=functions.solve_triangular)
+    linear = _module("cupyx.scipy.linalg", solve_triangular=functions.solve_triangular,
+                     lu_factor=functions.lu_factor, lu_solve=functions.lu_solve)
     scipy = _module("cupyx.scipy", special=special, linalg=linear)
     cupyx = _module("cupyx", scipy=scipy, scatter_add=functions.scatter_add, empty_pinned=functions.empty_pinned,
                     errstate=functions.errstate, allow_synchronize=functions.allow_synchronize)

@@ -80,6 +80,8 @@ det(a)
 slogdet(a)
 solve(a, b)
 inv(a)
+eig(a)
+eigvals(a)
 """
 
 FFT = """
@@ -270,6 +272,21 @@ def solve_triangular(a, b, trans=0, lower=False, unit_diagonal=False, overwrite_
         MACHINE.waits("solve_triangular")
     return run("solve_triangular", lambda x, y: np.asarray(scipy.linalg.solve_triangular(
         x, y, trans, lower, unit_diagonal, check_finite=False)), (a, b), {})
+
+
+def lu_factor(a, overwrite_a=False, check_finite=True):
+    if a.ndim != 2:
+        raise np.linalg.LinAlgError("1-dimensional or stacked array given. Array must be two-dimensional")
+    MACHINE.waits("lu_factor")
+    lu, piv = run("lu_factor", scipy.linalg.lu_factor, (a,), {})
+    return lu, piv.astype("int32")
+
+
+def lu_solve(lu_and_piv, b, trans=0, overwrite_b=False, check_finite=True):
+    if check_finite:
+        MACHINE.waits("lu_solve")
+    return run("lu_solve", lambda lu, piv, y: np.asarray(scipy.linalg.lu_solve((lu, piv), y, trans, check_finite=False)),
+               (*lu_and_piv, b), {})
 
 
 def _special(name, chars):
