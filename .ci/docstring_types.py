@@ -6,7 +6,8 @@ import re
 
 ARRAY, DTYPE, PATH = "numpy.typing.ArrayLike", "numpy.typing.DTypeLike", "str | os.PathLike[str]"
 WORDS = {
-    "array_like": ARRAY, "scalar": "complex", "number": "complex", "iterable": "collections.abc.Iterable[typing.Any]",
+    "array_like": ARRAY, "tensor": "EagerTensor",
+    "scalar": "complex", "number": "complex", "iterable": "collections.abc.Iterable[typing.Any]",
     "dtype": DTYPE, "floating dtype": DTYPE, "str or path-like": PATH, "path-like": PATH, "object": "object",
     "callable": "collections.abc.Callable[..., typing.Any]", "dict": "dict[typing.Any, typing.Any]",
     "sequence": "collections.abc.Sequence[typing.Any]", "list": "list[typing.Any]", "tuple": "tuple[typing.Any, ...]",
@@ -38,7 +39,7 @@ def single(text: str, classes: set[str]) -> str | None:
     text = text.strip()
     if text in WORDS:
         return WORDS[text]
-    if text in PLAIN or text in classes:
+    if text in PLAIN or text in classes or re.fullmatch(r"numpy\.random\.\w+", text):
         return text
     if re.fullmatch(r"(integer )?array_like( of (int|bool|integers)( or (bool|int|integers))?)?", text):
         return ARRAY

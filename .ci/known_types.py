@@ -25,6 +25,10 @@ MEMBERS = {
 }  # fmt: skip
 """Class -> member -> type."""
 
+FIELDS = {**dict.fromkeys(("UniqueAll", "UniqueCounts", "UniqueInverse"), TENSOR), "CacheStats": "int",
+          "CacheReport": "CacheStats"}
+"""Named tuple -> type of its fields."""
+
 RETURNS = {
     "__init__": "None", "__len__": "int", "__bool__": "bool", "__hash__": "int", "__int__": "int", "__index__": "int",
     "__float__": "float", "__complex__": "complex", "__repr__": "str", "__str__": "str", "__contains__": "bool",

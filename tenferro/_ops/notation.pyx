@@ -72,7 +72,7 @@ def einsum(subscripts, *operands, optimize="auto"):
 
     Parameters
     ----------
-    subscripts : str
+    subscripts : str or array_like
         A letter for every axis, operands separated by commas, and the axes of the result after ``->``. Without ``->``
         the result has the letters that occur once, in alphabetical order. ``...`` stands for axes that broadcast, and a
         letter that is repeated within an operand for a diagonal. In the other form, each operand is followed by the

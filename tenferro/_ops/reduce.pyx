@@ -212,7 +212,7 @@ def sum(x, axis=None, keepdims=False, *, dtype=None):
         Axes to sum over; all by default.
     keepdims : bool
         Whether the summed axes stay, with length 1.
-    dtype : optional
+    dtype : dtype, optional
         Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
 
     Returns
@@ -245,7 +245,7 @@ def prod(x, axis=None, keepdims=False, *, dtype=None):
         Axes to multiply over; all by default.
     keepdims : bool
         Whether these axes stay, with length 1.
-    dtype : optional
+    dtype : dtype, optional
         As for `sum`.
 
     Returns

@@ -165,7 +165,7 @@ def cumsum(x, axis=None, dtype=None):
         Any dtype.
     axis : None or int
         By default `x` is flattened in row-major order.
-    dtype : optional
+    dtype : dtype, optional
         Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
 
     Returns
@@ -196,7 +196,7 @@ def cumprod(x, axis=None, dtype=None):
         Any dtype.
     axis : None or int
         By default `x` is flattened in row-major order.
-    dtype : optional
+    dtype : dtype, optional
         Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
 
     Returns

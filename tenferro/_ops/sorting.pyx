@@ -1,4 +1,4 @@
-"""Sorting and selection. Orders are found by NumPy or by a device's engine; values are gathered, so that they have derivatives."""
+"""Sorting and selection. Orders are found by NumPy or by a device's engine; values are gathered, so they have derivatives."""
 
 from collections import namedtuple
 
@@ -348,9 +348,9 @@ def nonzero(x):
 
 # ---- the array API standard's names ----------------------------------------------------------------------------------
 
-UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts")
-UniqueCounts = namedtuple("UniqueCounts", "values counts")
-UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices")
+UniqueAll = namedtuple("UniqueAll", "values indices inverse_indices counts", module=__name__)
+UniqueCounts = namedtuple("UniqueCounts", "values counts", module=__name__)
+UniqueInverse = namedtuple("UniqueInverse", "values inverse_indices", module=__name__)
 
 
 def unique_all(x):

@@ -18,7 +18,7 @@ def cumulative_sum(x, *, axis=None, dtype=None, include_initial=False):
         Any dtype, at least one axis.
     axis : int, optional
         Must be given for more than one axis.
-    dtype : optional
+    dtype : dtype, optional
         Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
     include_initial : bool
         Whether 0 comes first, so that the result is longer by one.
@@ -54,7 +54,7 @@ def cumulative_prod(x, *, axis=None, dtype=None, include_initial=False):
         Any dtype, at least one axis.
     axis : int, optional
         Must be given for more than one axis.
-    dtype : optional
+    dtype : dtype, optional
         Of the computation and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
     include_initial : bool
         Whether 1 comes first, so that the result is longer by one.

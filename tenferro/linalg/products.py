@@ -52,7 +52,7 @@ def trace(x, /, *, offset=0, dtype=None):
     x : array_like, shape (..., M, N)
     offset : int
         0 is the main diagonal, positive ones lie to the right of it.
-    dtype : optional
+    dtype : dtype, optional
         Of the sum and the result. By default that of `x`, int64 or uint64 for bool and smaller integers.
 
     Returns

@@ -140,3 +140,11 @@ def test_copying_does_not_pickle():
     x = tfr.variable([1.0]) * 2.0
     assert copy.copy(x).tolist() == copy.deepcopy(x).tolist() == [2]
     assert copy.deepcopy(x.to_tensor()).numpy().tolist() == [2]
+
+
+def test_named_results_pickle():
+    for f in (tfr.unique_all, tfr.unique_counts, tfr.unique_inverse):
+        found = f([3.0, 1.0, 3.0])
+        back = pickle.loads(pickle.dumps(found))
+        assert type(back) is type(found)
+        assert [t.tolist() for t in back] == [t.tolist() for t in found]
