@@ -9,7 +9,9 @@ import numpy as _np
 
 from . import errors
 from ._core import anomaly as _anomaly  # noqa: F401  (installs methods)
+from ._core import assignment as _assignment  # noqa: F401  (installs methods)
 from ._core import capture as _capture  # noqa: F401  (installs methods)
+from ._core import derivative as _derivative  # noqa: F401  (installs methods)
 from ._core import drawing as _drawing  # noqa: F401  (installs methods)
 from ._core import explain as _explain  # noqa: F401  (installs methods)
 from ._core import extension as _extension  # noqa: F401  (installs methods)
@@ -18,9 +20,9 @@ from ._core import pickling as _pickling  # noqa: F401  (installs methods)
 from ._core import profiling as _profiling  # noqa: F401  (installs methods)
 from ._core.caches import AdContext, CacheLimits, CacheStats
 from ._core.custom import custom_op
-from ._core.derivative import Gradients
 from ._core.eager import EagerTensor
 from ._core.engine import ExecutionEngine
+from ._core.gradients import Gradients
 from ._core.handles import constant, variable
 from ._core.memory import buffer_limit
 from ._core.state import (

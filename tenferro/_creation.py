@@ -6,8 +6,9 @@ They lie in the memory of the engine that computes at this moment, unless a devi
 import numpy as np
 
 from ._core.eager import EagerTensor
-from ._core.handles import constant, placed
+from ._core.handles import constant
 from ._core.tensor import Tensor
+from ._core.transfers import placed
 from ._ops.composites import broadcast_arrays
 from ._ops.elementwise import cast
 from ._ops.views import broadcast_to, reshape

@@ -4,8 +4,8 @@ import functools
 
 import numpy as np
 
-from ._core.handles import placed
 from ._core.identity import zeros
+from ._core.transfers import placed
 from ._files import on_host
 from ._ops.assembly import concatenate, stack
 from ._trace import Trace, check_function

@@ -1,8 +1,9 @@
 """A function evaluated on identity nodes of its arguments, and sweeps over what was recorded."""
 
 from ._core.eager import EagerTensor
-from ._core.handles import constant, placed
+from ._core.handles import constant
 from ._core.identity import Recording, identity, node_id, now, recording, released, swept, zeros
+from ._core.transfers import placed
 from ._tree import flatten, paths, unflatten
 from .errors import ContextMismatchError, DTypeMismatchError, ValidationError
 

@@ -7,7 +7,7 @@ generators of one's own.
 import numpy as np
 
 from ._core.handles import constant as _constant
-from ._core.handles import placed
+from ._core.transfers import placed
 from ._files import on_host
 from .errors import DTypeMismatchError, ValidationError
 

@@ -36,8 +36,8 @@ EXCEPTIONS = {
     "linalg.lu": "P is a constant; where one of the first min(M, N) pivots is zero, L and U get finite numbers that mean "
                  "nothing",
     "linalg.qr": "differentiating the columns that mode \"complete\" adds raises UnsupportedAdRuleError; where the first "
-                 "min(M, N) columns are linearly dependent, derivatives are right for M <= N and for what does not depend on the "
-                 "basis that rounding chose, otherwise finite numbers that mean nothing",
+                 "min(M, N) columns are linearly dependent, derivatives are right for M <= N and for what does not depend on "
+                 "the basis that rounding chose, otherwise finite numbers that mean nothing",
     "linalg.polar": "for a matrix without full rank, the result is finite numbers that mean nothing",
     "linalg.eig": "differentiating raises LinAlgError for a matrix that is defective to rounding",
     "linalg.eigvals": "differentiating raises LinAlgError for a matrix that is defective to rounding",

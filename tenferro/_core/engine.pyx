@@ -23,8 +23,8 @@ cdef extern from "Python.h":
 
 cdef int failed_silently(ExecutionEngine engine, int op) except -1:
     if PyErr_Occurred() == NULL:
-        raise EngineError(f"{op_name(op)}: a kernel of the engine '{engine.name}' failed without an exception; let it raise one "
-                          "before it returns -1", engine=engine.name)
+        raise EngineError(f"{op_name(op)}: a kernel of the engine '{engine.name}' failed without an exception; let it raise "
+                          "one before it returns -1", engine=engine.name)
     return -1
 
 

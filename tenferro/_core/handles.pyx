@@ -1,22 +1,17 @@
 """Making eager tensors, sharing them, and moving values out of them."""
 
 from .abi cimport *
-from .eager cimport EagerTensor, alias, check, computed_in, retire, wrap
+from .eager cimport EagerTensor, alias, check, computed_in
 from .importing cimport duplicate, extent, import_any, import_columns
 from .memory cimport *
 from .node cimport CAPTURED, IS_LEAF, Leaf, Node, leaf_new, node_drop, saved_value
 from .optable cimport OUT, dtype_code, dtype_object
-from .state cimport EagerRuntime, EagerSession, ambient_runtime, engine_for, install
-from .spaces cimport device_array, download, memory_of, placement, space_of, upload, wrap_array
+from .state cimport EagerRuntime, EagerSession, ambient_runtime, install
 from .tensor cimport Tensor, copy_of, wrap_tensor
 from libc.string cimport memcpy
 
-from numpy import generic
-
-from .spaces import space_by_name
 from . import caches, convert           # no-cython-lint: they install what handles lean on
-from ..errors import (ContextMismatchError, DTypeMismatchError, ExtractError, NotUniqueError, PlacementError,
-                      RuntimeStateError, ShapeMismatchError, ValidationError)
+from ..errors import DTypeMismatchError, ExtractError, NotUniqueError, RuntimeStateError, ValidationError
 
 
 # ---- making ----------------------------------------------------------------------------------------------------------
@@ -288,114 +283,6 @@ def variable_from(self, tensor):
     return requires_grad_in(tensor, home(self, "variable_from"))
 
 
-def constant_from_host(EagerSession self, array):
-    """Copy an array-like into the memory of the session's engine, as an untracked constant.
-
-    Parameters
-    ----------
-    array : array_like
-
-    Returns
-    -------
-    EagerTensor
-
-    Raises
-    ------
-    RuntimeStateError
-        This session has ended.
-    PlacementError
-        The value is another device's.
-    OutOfMemoryError
-        The device has no memory for it.
-
-    Examples
-    --------
-    >>> import tenferro as tfr
-    >>> with tfr.session() as s:
-    ...     y = s.constant_from_host([1.0, 2.0])
-    >>> y
-    EagerTensor([1., 2.], dtype=float64)
-    """
-    cdef EagerTensor t = imported(home(self, "constant_from_host"), array, None, True)
-    cdef Value v
-    if self.engine.space == t.v.buf.space:
-        return t
-    if t.v.buf.space != HOST_SPACE:
-        raise PlacementError(f"constant_from_host: the value lies in {placement(t.v.buf.space)}; bring it to the host with "
-                             "to_tensor()", op="constant_from_host", expected="cpu", actual=placement(t.v.buf.space))
-    upload(&v, self.engine.space, &t.v)
-    value_drop(&t.v)
-    t.v = v
-    return t
-
-
-# ---- devices ---------------------------------------------------------------------------------------------------------
-
-def placed(EagerTensor x not None, device=None, str op not None="to_device"):
-    """An untracked tensor in another memory; itself if it lies there.
-
-    Parameters
-    ----------
-    device : str, optional
-        Name of the memory; by default that of the engine that computes at this moment.
-
-    Raises
-    ------
-    PlacementError
-        No engine for this memory was opened, or the value would go from one device to another.
-    RuntimeStateError
-        The tensor is tracked.
-    """
-    cdef int space = engine_for(x.rt).space if device is None else space_by_name(device, op)
-    cdef EagerTensor t
-    check(x)
-    if space == x.v.buf.space:
-        return x
-    if x.node != NULL and not x.node.flags & CAPTURED:
-        raise RuntimeStateError(f"{op}: a tracked tensor stays where it is; transfer x.detach(), and make a leaf of it there with "
-                                "variable_from()", op=op)
-    t = alias(x, NULL)
-    value_drop(&t.v)
-    if space == HOST_SPACE:
-        download(&t.v, &x.v)
-    elif x.v.buf.space == HOST_SPACE:
-        upload(&t.v, space, &x.v)
-    else:
-        raise PlacementError(f"{op}: from {placement(x.v.buf.space)} to {placement(space)} a tensor goes by way of the host: use "
-                             "to_device('cpu') first", op=op, expected=placement(space), actual=placement(x.v.buf.space))
-    return t
-
-
-def library_array(x not None):
-    """The array of a device's library over a tensor in its memory. It must not be written to.
-
-    Parameters
-    ----------
-    x : EagerTensor or Tensor
-
-    Returns
-    -------
-    tuple
-        The ``DeviceMemory`` and the array; ``(None, None)`` for a tensor in host memory.
-    """
-    cdef const Value *v
-    if isinstance(x, Tensor):
-        v = &(<Tensor> x).v
-    else:
-        check(<EagerTensor?> x)
-        v = &(<EagerTensor> x).v
-    if v.buf.space == HOST_SPACE:
-        return None, None
-    return memory_of(v.buf.space), device_array(v)
-
-
-def tensor_over(memory not None, array):
-    """A `Tensor` over an array of a device's library, which it keeps alive."""
-    cdef Value v
-    wrap_array(&v, space_of(memory), array)
-    return wrap_tensor(&v)
-
-
 # ---- sharing ---------------------------------------------------------------------------------------------------------
 
 cdef EagerTensor another_handle(EagerTensor x):
@@ -596,88 +483,10 @@ cdef int copy_elements(Value *out, const Value *v) except -1:
     return 0
 
 
-# ---- assigning -------------------------------------------------------------------------------------------------------
-
-cdef EagerTensor assignable(EagerTensor x, object value):
-    """An untracked value of x's shape and dtype; Python numbers and lists of them take the dtype."""
-    cdef EagerTensor t
-    if isinstance(value, EagerTensor) and (<EagerTensor> value).v.meta != NULL and (<EagerTensor> value).rt is not x.rt:
-        raise ContextMismatchError(lhs=x.rt.id, rhs=(<EagerTensor> value).rt.id)
-    t = imported(x.rt, value, x.dtype if isinstance(value, (int, float, complex, list, tuple))
-                 and not isinstance(value, generic) else None, True)
-    if not same_shape(t.v.meta, x.v.meta):
-        raise ShapeMismatchError(f"assign: the value has shape {t.shape}, the leaf {x.shape}; broadcast or reshape the "
-                                 "value", op="assign", argument="value", expected=x.shape, actual=t.shape)
-    if t.v.meta.dtype != x.v.meta.dtype:
-        raise DTypeMismatchError(f"assign: the value has dtype {t.dtype}, the leaf {x.dtype}; use astype()",
-                                 op="assign", argument="value", expected=x.dtype, actual=t.dtype)
-    if t.v.buf.space != x.v.buf.space:
-        raise PlacementError(f"assign: the value lies in {placement(t.v.buf.space)}, the leaf in {placement(x.v.buf.space)}; "
-                             "transfer the value first with session.constant_from_host() or to_tensor()", op="assign",
-                             expected=placement(x.v.buf.space), actual=placement(t.v.buf.space))
-    return t
-
-
-def assign(EagerTensor self, value):
-    """Give a tracked leaf a new value of equal shape and dtype. Not recorded; existing traces keep the old value.
-
-    Every handle of the leaf sees the new value.
-
-    Parameters
-    ----------
-    value : array_like
-        Of the leaf's shape and dtype.
-
-    Returns
-    -------
-    None
-
-    Raises
-    ------
-    ValidationError
-        Shape or dtype differ.
-    RuntimeStateError
-        This tensor is no tracked leaf.
-
-    Examples
-    --------
-    >>> import tenferro as tfr
-    >>> x = tfr.variable([1.0, 2.0])
-    >>> x.assign([3.0, 4.0])
-    >>> x
-    EagerTensor([3., 4.], dtype=float64, tracks_grad=True)
-    """
-    cdef EagerTensor t
-    cdef Leaf *f
-    cdef Value old
-    cdef PyObject *p
-    check(self)
-    if self.node == NULL or not self.node.flags & IS_LEAF:
-        raise RuntimeStateError("assign: only a tracked leaf, made by variable(), can be given a new value",
-                                op="assign")
-    t = assignable(self, value)
-    f = <Leaf *> self.node
-    value_copy(&old, &f.value)          # nothing is freed before all handles agree
-    give(&f.value, &t.v)
-    give(&self.v, &t.v)
-    p = f.handles
-    while p != NULL:
-        give(&(<EagerTensor> p).v, &t.v)
-        p = (<EagerTensor> p).next_handle
-    retire(wrap(self.rt, &old, NULL))
-
-
-cdef inline void give(Value *dst, const Value *src) noexcept:
-    cdef Value old = dst[0]
-    value_copy(dst, src)
-    value_drop(&old)
-
-
-for _f in (__copy__, __deepcopy__, detach, detach_into, same_context, duplicate_value, into_value, assign):
+for _f in (__copy__, __deepcopy__, detach, detach_into, same_context, duplicate_value, into_value):
     install(EagerTensor, _f.__name__, _f)
 for _f in (from_tensor_in, requires_grad_in, from_vec_col_major_in):
     install(EagerTensor, _f.__name__, staticmethod(_f))
 for _f in (constant_from, variable_from):
     install(EagerRuntime, _f.__name__, _f)
     install(EagerSession, _f.__name__, _f)
-install(EagerSession, "constant_from_host", constant_from_host)

@@ -6,9 +6,10 @@ import ctypes
 import numpy as np
 
 from .._core.eager import EagerTensor
-from .._core.handles import constant, library_array, placed, tensor_over
+from .._core.handles import constant
 from .._core.spaces import known
 from .._core.tensor import Tensor
+from .._core.transfers import library_array, placed, tensor_over
 from ..errors import PlacementError
 from .host import checked_device
 

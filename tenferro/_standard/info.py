@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from .._core.handles import placed
 from .._core.spaces import known
 from .._core.state import default_engine, default_runtime
+from .._core.transfers import placed
 from ..errors import ValidationError
 from .host import checked_device
 

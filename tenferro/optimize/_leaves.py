@@ -1,7 +1,7 @@
 """Parameters and gradients as lists of tensors."""
 
-from .._core.derivative import Gradients
 from .._core.eager import EagerTensor
+from .._core.gradients import Gradients
 from .._core.handles import constant
 from .._tree import flatten, match, paths, unflatten
 from ..errors import DTypeMismatchError, ShapeMismatchError, ValidationError

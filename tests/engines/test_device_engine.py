@@ -332,7 +332,7 @@ def test_the_memory_goes_with_its_last_user(rt):
 
     x = put(rt, A, True)
     y = tfr.exp(x)
-    array = weakref.ref(tfr._core.handles.library_array(y)[1])
+    array = weakref.ref(tfr._core.transfers.library_array(y)[1])
     z = y * y
     del y
     assert array() is not None          # the trace keeps it
