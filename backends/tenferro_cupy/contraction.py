@@ -14,18 +14,18 @@ class Contraction:
         dtype = x.dtype
         if dtype.kind == "b":
             return self.contract(x.astype("int64"), y.astype("int64"), labels=labels) != 0
-        (x, a), (y, b) = self.alone(x, labels[0], labels[1:]), self.alone(y, labels[1], (labels[0], labels[2]))
-        x, y = self.widened(x, y, a, b)
-        return self.product(x, y, _plan((a, b, labels[2]), tuple(x.shape), tuple(y.shape)))
+        (x, a), (y, b) = self._alone(x, labels[0], labels[1:]), self._alone(y, labels[1], (labels[0], labels[2]))
+        x, y = self._widened(x, y, a, b)
+        return self._product(x, y, _plan((a, b, labels[2]), tuple(x.shape), tuple(y.shape)))
 
-    def alone(self, x, own, others):
+    def _alone(self, x, own, others):
         """The sum over axes that nobody else has, and the labels that are left."""
         lone = tuple(k for k, label in enumerate(own) if not any(label in other for other in others))
         if not lone:
             return x, own
         return self.cupy.sum(x, axis=lone, dtype=x.dtype), tuple(label for k, label in enumerate(own) if k not in lone)
 
-    def widened(self, x, y, a, b):
+    def _widened(self, x, y, a, b):
         """Both arrays with common axes of a common size: single elements are repeated."""
         size = dict(zip(a, x.shape, strict=True))
         for label, n in zip(b, y.shape, strict=True):
@@ -34,7 +34,7 @@ class Contraction:
         return tuple(v if v.shape == shape else self.cupy.broadcast_to(v, shape)
                      for v, shape in zip((x, y), shapes, strict=True))
 
-    def product(self, x, y, plan):
+    def _product(self, x, y, plan):
         """The product of stacks of matrices that a plan says."""
         x_order, left, y_order, right, shape, order, summed = plan
         x, y = (v if o is None else v.transpose(o) for v, o in ((x, x_order), (y, y_order)))

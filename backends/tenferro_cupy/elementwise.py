@@ -27,7 +27,7 @@ def _method(op):
     def method(self, *arrays):
         if arrays[-1].dtype.kind in kinds:
             return getattr(self.cupy, function)(*arrays)
-        return self.single(op, arrays)
+        return self._single(op, arrays)
 
     base = getattr(NamespaceEngine, op)
     method.__name__ = method.__qualname__ = op
@@ -44,7 +44,7 @@ class Elementwise:
 
     fusable = tuple(EXPRESSIONS)
 
-    def single(self, op, arrays):
+    def _single(self, op, arrays):
         """One operation by a kernel of its own."""
         dtypes = tuple(a.dtype for a in arrays)
         kernel = self.kernels.get((op, dtypes))
@@ -52,10 +52,10 @@ class Elementwise:
             if expression(op, dtypes[-1]) is None:
                 return NotImplemented
             kernel = self.kernels[op, dtypes] = fused.compiled(self.cupy, fused.single(op, dtypes))
-        out = self.like(arrays, result_dtype(op, dtypes[-1]))
+        out = self._like(arrays, result_dtype(op, dtypes[-1]))
         return kernel(*arrays) if out is None else kernel(*arrays, out)
 
-    def like(self, arrays, dtype):
+    def _like(self, arrays, dtype):
         """Memory for a result in the order of the first array of its shape, None if there is no such array."""
         shape = np.broadcast_shapes(*[a.shape for a in arrays])
         for a in arrays:

@@ -33,33 +33,33 @@ class Moves:
 
     def convert(self, x, *, dtype):
         """A cast that refuses to lose information. It waits for the device, to see whether it does."""
-        bad = self.unfit(x, dtype)
+        bad = self._unfit(x, dtype)
         if bad is not None and bool(self.cupy.any(bad)):
             value = x.reshape(-1)[int(self.cupy.argmax(bad.reshape(-1)))].get()
             raise ValidationError(f"convert: {value} of {x.dtype} cannot be represented in {dtype}; use cast() to lose "
                                   "information on purpose", op="convert", argument="x")
         return self.cast(x, dtype=dtype)
 
-    def unfit(self, x, dtype):
+    def _unfit(self, x, dtype):
         """Which elements a dtype cannot hold; None if it holds everything. Rounding to single precision is allowed."""
         cp = self.cupy
         if np.can_cast(x.dtype, dtype) and x.dtype.kind in "bfc":
             return None
         if x.dtype.kind == "c":
-            bad = self.unfit(cp.real(x), self.parts(dtype))
+            bad = self._unfit(cp.real(x), self._parts(dtype))
             imag = cp.imag(x)
-            more = self.unfit(imag, self.parts(dtype)) if dtype.kind == "c" else imag != 0
+            more = self._unfit(imag, self._parts(dtype)) if dtype.kind == "c" else imag != 0
             return more if bad is None else bad if more is None else bad | more
         if dtype.kind in "fc":
-            return self.inexactly(x, self.parts(dtype))
-        return self.beyond(x, dtype)
+            return self._inexactly(x, self._parts(dtype))
+        return self._beyond(x, dtype)
 
     @staticmethod
-    def parts(dtype):
+    def _parts(dtype):
         """The dtype of real and imaginary parts."""
         return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
 
-    def inexactly(self, x, dtype):
+    def _inexactly(self, x, dtype):
         """Where real numbers do not fit a floating dtype: integers exactly, others unless they overflow."""
         cp = self.cupy
         if x.dtype.kind == "f":
@@ -72,7 +72,7 @@ class Moves:
         back = cp.where(inside, y, cp.zeros_like(y)).astype(x.dtype)
         return (back != x) | cp.logical_not(inside)
 
-    def beyond(self, x, dtype):
+    def _beyond(self, x, dtype):
         """Where real numbers are no integers of a dtype."""
         cp = self.cupy
         low, high = (0, 1) if dtype.kind == "b" else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
@@ -90,7 +90,7 @@ class Moves:
 
     # ---- windows
 
-    def put(self, y, x, index, source):
+    def _put(self, y, x, index, source):
         """Write x into the part of y that an index selects."""
         x = self.cupy.broadcast_to(x, tuple(1 if k < 0 else index[k][2] for k in source))
         y[window(index)] = x.reshape(tuple(n if k in source else 1 for k, (_, _, n) in enumerate(index)))
@@ -98,13 +98,13 @@ class Moves:
 
     def unslice(self, x, *, index, source, shape):
         """Zeros in which x is the part that an index selects."""
-        return self.put(self.cupy.zeros(shape, dtype=x.dtype), x, index, source)
+        return self._put(self.cupy.zeros(shape, dtype=x.dtype), x, index, source)
 
     def index_set(self, x, value, *, index, source):
         """``y = copy(x); y[index] = value``."""
-        return self.put(x.copy(order="C"), value, index, source)
+        return self._put(x.copy(order="C"), value, index, source)
 
-    def window_positions(self, starts, outer, inner):
+    def _window_positions(self, starts, outer, inner):
         """Row-major positions of a window in an array, whose starts are moved inside; nobody waits for their values."""
         cp, rank = self.cupy, len(outer)
         starts, flat = starts.astype("int64"), cp.zeros((1,) * rank, dtype="int64")
@@ -118,7 +118,7 @@ class Moves:
         """The part of x of a shape at starts that are values."""
         if not shape:
             return x
-        return self.cupy.take(x.reshape(-1), self.window_positions(starts, x.shape, shape)).reshape(shape)
+        return self.cupy.take(x.reshape(-1), self._window_positions(starts, x.shape, shape)).reshape(shape)
 
     def dynamic_unslice(self, x, starts, *, shape):
         """Zeros in which x is the part at starts that are values."""
@@ -126,7 +126,7 @@ class Moves:
             return x
         y = self.cupy.zeros((prod(shape),), dtype=x.dtype)
         if x.size:
-            y[self.window_positions(starts, shape, x.shape).reshape(-1)] = x.reshape(-1)
+            y[self._window_positions(starts, shape, x.shape).reshape(-1)] = x.reshape(-1)
         return y.reshape(shape)
 
     def pad(self, x, value, *, widths):
@@ -174,20 +174,20 @@ class Moves:
         before, after = [tuple(x.shape[k] for k in some) for some in (left[:position], left[position:])]
         y = x.transpose((*left[:position], *axes, *left[position:]))
         size = prod(x.shape[k] for k in axes)
-        return self.cupy.take(y.reshape((*before, size, *after)), self.within(indices, size, "take"), axis=len(before))
+        return self.cupy.take(y.reshape((*before, size, *after)), self._clamped(indices, size, "take"), axis=len(before))
 
     def take_along_axis(self, x, indices, *, axis):
         """``y[.., i, ..] = x[.., indices[.., i, ..], ..]``; positions out of range stand for the nearest end."""
-        return self.cupy.take_along_axis(x, self.within(indices, x.shape[axis], "take_along_axis"), axis)
+        return self.cupy.take_along_axis(x, self._clamped(indices, x.shape[axis], "take_along_axis"), axis)
 
     def flat_index(self, *indices, sizes):
         """Row-major position from an index for each axis; indices out of range stand for the nearest end."""
         y = 0
         for i, size in zip(indices, sizes, strict=True):
-            y = y * size + self.within(i, size, "index")
+            y = y * size + self._clamped(i, size, "index")
         return y
 
-    def within(self, indices, size, op):
+    def _clamped(self, indices, size, op):
         """Indices from 0 on as int64; what is out of range is moved to the nearest end, so that nobody waits to see them."""
         if size == 0 and indices.size:
             raise AxisError(f"{op}: nothing can be taken from an empty axis", op=op, argument="indices",

@@ -7,7 +7,7 @@ def _extreme(name, function):
     def method(self, x, *, axes, keepdims):
         if not axes:
             return x
-        self.some(x, axes, name)
+        self._some(x, axes, name)
         return getattr(self.cupy, function)(x, axis=axes, keepdims=keepdims)
     return _named(method, name, f"``{function}(x, axis=axes, keepdims=keepdims)``.")
 
@@ -28,7 +28,7 @@ def _truth(name):
 
 def _position(name):
     def method(self, x, *, axis, keepdims):
-        self.some(x, range(x.ndim) if axis is None else (axis,), name)
+        self._some(x, range(x.ndim) if axis is None else (axis,), name)
         return getattr(self.cupy, name)(x, axis=axis, keepdims=keepdims)
     return _named(method, name, f"``{name}(x, axis=axis, keepdims=keepdims)``; the first position, NaN before all others.")
 
@@ -55,12 +55,12 @@ class Reductions:
     argmax, argmin = _position("argmax"), _position("argmin")
     cumsum, cumprod = _running("cumsum"), _running("cumprod")
 
-    def some(self, x, axes, op):
+    def _some(self, x, axes, op):
         """Refuse to look for an extreme among no elements."""
         if any(x.shape[k] == 0 for k in axes):
             raise ValidationError(f"{op}: there is no extreme of no elements, the shape is {x.shape}", op=op, argument="x")
 
-    def inexact(self, x):
+    def _inexact(self, x):
         """x as real or complex numbers."""
         if x.dtype.kind in "fc":
             return x
@@ -73,7 +73,7 @@ class Reductions:
 
     def reduce_mean(self, x, *, axes, keepdims):
         """The sum, divided by the number of elements."""
-        x = self.inexact(x)
+        x = self._inexact(x)
         return self.cupy.sum(x, axis=axes, keepdims=keepdims, dtype=x.dtype) / self.count(x, axes) if axes else x
 
     def reduce_var(self, x, *, axes, keepdims, correction):
@@ -81,7 +81,7 @@ class Reductions:
 
         Distances are first taken from the first element: those of equal elements vanish.
         """
-        cp, x = self.cupy, self.inexact(x)
+        cp, x = self.cupy, self._inexact(x)
         first = x[tuple(slice(0, 1) if k in axes else slice(None) for k in range(x.ndim))]
         d = x - first if x.size else x
         d = d - cp.sum(d, axis=axes, keepdims=True, dtype=x.dtype) / max(self.count(x, axes), 1) if axes else d
@@ -95,7 +95,7 @@ class Reductions:
 
     def logsumexp(self, x, *, axes, keepdims):
         """``m + log(sum(exp(x - m)))`` with the maximum m of the real parts, or 0 where that is infinite."""
-        cp, x = self.cupy, self.inexact(x)
+        cp, x = self.cupy, self._inexact(x)
         if not axes:
             return x
         shape = tuple(1 if k in axes else n for k, n in enumerate(x.shape))
@@ -116,14 +116,14 @@ class Reductions:
             a, y = cp.flip(a, axis), cp.flip(y, axis)
         done = 1
         while done < n:
-            head, here, before = (self.part(axis, b.ndim, *ends) for ends in ((0, done), (done, n), (0, n - done)))
+            head, here, before = (self._part(axis, b.ndim, *ends) for ends in ((0, done), (done, n), (0, n - done)))
             y = cp.concatenate([y[head], self.mul(a[here], y[before]) + y[here]], axis=axis)
             a = cp.concatenate([a[head], self.mul(a[here], a[before])], axis=axis)
             done *= 2
         return cp.flip(y, axis) if reverse else y
 
     @staticmethod
-    def part(axis, rank, start, stop):
+    def _part(axis, rank, start, stop):
         """The index of a stretch of an axis."""
         return (slice(None),) * axis + (slice(start, stop),) + (slice(None),) * (rank - axis - 1)
 
@@ -133,5 +133,5 @@ class Reductions:
         if n == 0:
             return x
         end = self.cupy.full((*x.shape[:axis], 1, *x.shape[axis + 1:]), fill, dtype=x.dtype)
-        kept = x[self.part(axis, x.ndim, 1, n) if reverse else self.part(axis, x.ndim, 0, n - 1)]
+        kept = x[self._part(axis, x.ndim, 1, n) if reverse else self._part(axis, x.ndim, 0, n - 1)]
         return self.cupy.concatenate([kept, end] if reverse else [end, kept], axis=axis)

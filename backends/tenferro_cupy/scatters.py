@@ -6,6 +6,7 @@ So equal indices add up in their order, the last of them wins, and the bits are 
 from math import prod
 
 from .code import TYPES
+from .fused import OPTIONS
 
 _SUM = """
 const long long row = i / width, column = i - row * width;
@@ -20,18 +21,18 @@ class Scatters:
 
     def scatter(self, x, updates, indices, *, position, axes):
         """A copy of x in which blocks are set where `take` would find them; the last of equal indices wins."""
-        rows, blocks, back = self.blocks(x, updates, indices.ndim, position, axes)
+        rows, blocks, back = self._blocks(x, updates, indices.ndim, position, axes)
         if not (rows.size and blocks.size):
             return x.copy(order="C")
-        cp, (order, edges) = self.cupy, self.sorted(indices, rows.shape[0])
+        cp, (order, edges) = self.cupy, self._sorted(indices, rows.shape[0])
         last, hit = cp.maximum(edges[1:] - 1, 0), edges[1:] > edges[:-1]
         found = cp.take(blocks, cp.take(order, last), axis=0)
         return back(cp.where(hit.reshape(-1, 1), found, rows))
 
     def scatter_add(self, x, updates, indices, *, position, axes):
         """A copy of x to which blocks are added where `take` would find them."""
-        rows, blocks, back = self.blocks(x, updates, indices.ndim, position, axes)
-        return back(self.added(rows, blocks, indices))
+        rows, blocks, back = self._blocks(x, updates, indices.ndim, position, axes)
+        return back(self._added(rows, blocks, indices))
 
     def take_add(self, g, indices, *, position, axes, shape):
         """Zeros to which blocks are added where `take` would find them."""
@@ -46,15 +47,15 @@ class Scatters:
         flat, step = cp.zeros((1,) * len(shape), dtype="int64"), 1
         for k in reversed(range(len(shape))):
             if k == axis:
-                here = self.within(indices, shape[k], "take_along_axis")
+                here = self._clamped(indices, shape[k], "take_along_axis")
             else:
                 here = cp.arange(shape[k], dtype="int64").reshape((-1,) + (1,) * (len(shape) - k - 1))
             flat, step = flat + here * step, step * shape[k]
-        return self.added(y, g.reshape(-1, 1), cp.broadcast_to(flat, g.shape)).reshape(shape)
+        return self._added(y, g.reshape(-1, 1), cp.broadcast_to(flat, g.shape)).reshape(shape)
 
     # ---- rows that indices select
 
-    def blocks(self, x, updates, rank, position, axes):
+    def _blocks(self, x, updates, rank, position, axes):
         """Both as tables whose rows indices select, and the way back to the shape of x."""
         left = [k for k in range(x.ndim) if k not in axes]
         order = (*axes, *left)
@@ -65,26 +66,30 @@ class Scatters:
         inverse = tuple(sorted(range(x.ndim), key=order.__getitem__))
         return rows, blocks, lambda y: y.reshape(shape).transpose(inverse)
 
-    def sorted(self, indices, size):
+    def _sorted(self, indices, size):
         """The order of indices by value, equal ones as they come, and where each value begins and ends in it."""
         cp = self.cupy
-        flat = self.within(indices, size, "scatter").reshape(-1)
+        flat = self._clamped(indices, size, "scatter").reshape(-1)
         order = cp.argsort(flat)
         return order, cp.searchsorted(cp.take(flat, order), cp.arange(size + 1, dtype="int64"))
 
-    def added(self, rows, blocks, indices):
+    def _added(self, rows, blocks, indices):
         """Rows to which those of another table are added, one after the other."""
         if not (rows.size and blocks.size):
             return rows.copy(order="C")
         cp, dtype = self.cupy, rows.dtype
         kernel = self.kernels.get(("added", dtype))
         if kernel is None:
-            add = "sum || blocks[order[k] * width + column]" if dtype.kind == "b" else \
-                "sum + blocks[order[k] * width + column]"
-            text = _SUM.format(type=TYPES[dtype.name], add=add)
-            kernel = self.kernels["added", dtype] = cp.ElementwiseKernel(
-                f"{dtype.name} x, raw {dtype.name} blocks, raw int64 order, raw int64 edges, int64 width", f"{dtype.name} y",
-                text, name="tenferro_scatter_add", options=("-fmad=false",))
-        order, edges = self.sorted(indices, rows.shape[0])
+            kernel = self.kernels["added", dtype] = self._sums(cp, dtype)
+        order, edges = self._sorted(indices, rows.shape[0])
         flat = cp.ascontiguousarray(rows).reshape(-1)
         return kernel(flat, cp.ascontiguousarray(blocks), order, edges, rows.shape[1]).reshape(rows.shape)
+
+    @staticmethod
+    def _sums(cupy, dtype):
+        """The kernel in which every element adds up what belongs to it."""
+        add = f"sum {'||' if dtype.kind == 'b' else '+'} blocks[order[k] * width + column]"
+        text = _SUM.format(type=TYPES[dtype.name], add=add)
+        return cupy.ElementwiseKernel(
+            f"{dtype.name} x, raw {dtype.name} blocks, raw int64 order, raw int64 edges, int64 width", f"{dtype.name} y", text,
+            name="tenferro_scatter_add", options=OPTIONS)

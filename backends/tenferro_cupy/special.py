@@ -10,17 +10,17 @@ from . import polygamma
 class Special:
     """Operations that need more than an expression."""
 
-    def functions(self):
+    def _functions(self):
         """``cupyx.scipy.special``."""
         return import_module(f"{self.cupy.__name__}x.scipy.special")
 
     def lgamma(self, x):
         """``log(abs(gamma(x)))``; of complex numbers the analytic continuation."""
-        return self.functions().loggamma(x) if x.dtype.kind == "c" else self.single("lgamma", (x,))
+        return self._functions().loggamma(x) if x.dtype.kind == "c" else self._single("lgamma", (x,))
 
     def digamma(self, x):
         """The derivative of lgamma."""
-        return self.functions().digamma(x)
+        return self._functions().digamma(x)
 
     def polygamma(self, x, *, n):
         """The n-th derivative of digamma."""
@@ -35,4 +35,4 @@ class Special:
         if y.dtype.kind == "i" and bool((y < 0).any() if hasattr(y, "any") else y < 0):
             raise ValidationError("pow: an integer to a negative integer power is no integer; convert one operand to a "
                                   "floating dtype with astype()", op="pow", argument="y")
-        return self.single("pow", (x, y))
+        return self._single("pow", (x, y))

@@ -174,6 +174,18 @@ def test_executors_are_operations():
     assert set(EXECUTORS) <= Registrar.names | {f"tenferro.linalg.{name}.v1" for name in module.OPERATIONS}
 
 
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("kind", [1, 2, 3, 4])
+@pytest.mark.parametrize("name", ["dct", "idst"])
+def test_trigonometric_transforms(engine, name, kind, axis):
+    a, rt = RNG.standard_normal((4, 6)) + 1j, tfr.EagerRuntime(engine=engine)
+    for x in (a, a.real):
+        with rt.session() as s:
+            found = getattr(tfr.fft, name)(s.constant_from_host(x), type=kind, axis=axis)
+        want = getattr(tfr.fft, name)(x, type=kind, axis=axis).numpy()
+        np.testing.assert_allclose(found.to_tensor().numpy(), want, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["fft", "ifft2", "rfft", "irfft", "fftn"])
 @pytest.mark.parametrize("norm", ["backward", "ortho", "forward"])
 def test_fourier_transforms(engine, name, norm):
