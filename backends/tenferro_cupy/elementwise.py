@@ -42,7 +42,7 @@ class Elementwise:
         locals()[_op] = _method(_op)
     del _op
 
-    fusable = tuple(EXPRESSIONS)
+    fusable = tuple(op for op in EXPRESSIONS if op != "lgamma")        # of complex numbers it has no expression
 
     def _single(self, op, arrays):
         """One operation by a kernel of its own."""
@@ -57,7 +57,9 @@ class Elementwise:
 
     def _like(self, arrays, dtype):
         """Memory for a result in the order of the first array of its shape, None if there is no such array."""
-        shape = np.broadcast_shapes(*[a.shape for a in arrays])
+        shape = arrays[0].shape
+        if any(a.shape != shape for a in arrays):
+            shape = np.broadcast_shapes(*[a.shape for a in arrays])
         for a in arrays:
             if a.shape == shape and shape:
                 return self.cupy.empty_like(a, dtype=dtype)
