@@ -55,7 +55,7 @@ class Generator:
 
         Raises
         ------
-        ValueError
+        OverflowError
             `n` is negative.
 
         Examples

@@ -366,11 +366,6 @@ def manifest(engines=None):
     list of Row
         In the order of the families. It takes a few seconds: every operation is tried.
 
-    Raises
-    ------
-    TenferroError
-        An operation has no function, or its sample does not run at all.
-
     Examples
     --------
     >>> import tenferro as tfr

@@ -53,11 +53,6 @@ cdef class Gradients:
         -------
         EagerTensor or object
 
-        Raises
-        ------
-        RuntimeStateError
-            The handle was consumed by `into_value`.
-
         Examples
         --------
         >>> import tenferro as tfr
@@ -79,11 +74,6 @@ cdef class Gradients:
         -------
         EagerTensor or None
             None if there is none.
-
-        Raises
-        ------
-        RuntimeStateError
-            The handle was consumed by `into_value`.
 
         Examples
         --------

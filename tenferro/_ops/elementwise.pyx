@@ -381,8 +381,6 @@ def polygamma(n, x):
     ------
     ValidationError
         The order is negative.
-    DTypeMismatchError
-        `x` is complex.
 
     Examples
     --------

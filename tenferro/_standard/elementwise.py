@@ -135,7 +135,7 @@ def bitwise_left_shift(x1, x2):
     Raises
     ------
     DTypeMismatchError
-        An operand is not of integers, or int64 meets uint64.
+        The operands are floating or complex, or both of bools, or int64 meets uint64.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def bitwise_right_shift(x1, x2):
     Raises
     ------
     DTypeMismatchError
-        An operand is not of integers, or int64 meets uint64.
+        The operands are floating or complex, or both of bools, or int64 meets uint64.
 
     Examples
     --------
@@ -312,8 +312,8 @@ def isin(x1, x2, *, assume_unique=False, invert=False, kind=None):
 
     Raises
     ------
-    DTypeMismatchError
-        A dtype is not supported.
+    ValueError
+        Another `kind` than NumPy's "sort" and "table".
 
     Examples
     --------

@@ -6,7 +6,7 @@ from .._core.eager import EagerTensor
 from .._creation import asarray
 from .._ops.assembly import embed_diag
 from .._ops.views import diagonal
-from ..errors import ValidationError
+from ..errors import ShapeMismatchError, ValidationError
 from .host import on_host
 
 __all__ = ["allclose", "copy", "diag", "isclose"]
@@ -71,7 +71,17 @@ def isclose(a, b, rtol=1e-05, atol=1e-08, equal_nan=False):
     >>> tfr.isclose(tfr.constant([1.0, 2.0]), [1.0, 2.1]).tolist()
     [True, False]
     """
-    return on_host("isclose", lambda x, y: np.isclose(x, y, rtol, atol, equal_nan), a, b)
+    return on_host("isclose", lambda x, y: np.isclose(*_together(x, y), rtol, atol, equal_nan), a, b)
+
+
+def _together(x, y):
+    """Operands that broadcast."""
+    try:
+        return np.broadcast_arrays(x, y)
+    except ValueError:
+        raise ShapeMismatchError(f"isclose: shapes {np.shape(x)}, {np.shape(y)} cannot be broadcast; align their axes with "
+                                 "reshape or expand_dims", op="isclose", argument="b", expected=np.shape(x),
+                                 actual=np.shape(y)) from None
 
 
 def copy(a):
