@@ -6,6 +6,8 @@ import numpy as np
 
 import tenferro as tfr
 
+from .._core.eager import EagerTensor
+from .._files import on_host
 from ..errors import AxisError, ShapeMismatchError, ValidationError
 from .common import call, eps, matrix, value
 from .decompositions import singular_values
@@ -13,6 +15,12 @@ from .decompositions import singular_values
 
 def relative_tolerance(a, rtol):
     return max(a.shape[-2:]) * eps(a) if rtol is None else rtol
+
+
+def _beside(tolerance):
+    """A tolerance, or one for each matrix of a stack, to go with the singular values."""
+    tolerance = on_host(tolerance)
+    return tolerance[..., None] if tolerance.ndim else tolerance
 
 
 def pinv(a, rcond=None, hermitian=False, *, rtol=None):
@@ -50,7 +58,8 @@ def pinv(a, rcond=None, hermitian=False, *, rtol=None):
     if rcond is not None and rtol is not None:
         raise ValidationError("pinv: rcond and rtol are names of one tolerance; give one of them", op="pinv",
                               argument="rtol")
-    return call("pinv", a, rcond=relative_tolerance(a, rtol if rcond is None else rcond))
+    tolerance = relative_tolerance(a, rtol if rcond is None else rcond)
+    return call("pinv", a, rcond=on_host(tolerance) if isinstance(tolerance, EagerTensor) else tolerance)
 
 
 def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
@@ -59,11 +68,11 @@ def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
     Parameters
     ----------
     a : array_like, shape (..., M, N)
-    tol : float, optional
-        Absolute tolerance, instead of `rtol`.
+    tol : float or array_like, optional
+        Absolute tolerance, instead of `rtol`; an array has one for each matrix of a stack.
     hermitian : bool
         Without effect: all matrices are taken as general ones.
-    rtol : float, optional
+    rtol : float or array_like, optional
         Tolerance relative to the largest singular value; by default ``max(M, N)`` times the precision.
 
     Returns
@@ -83,7 +92,7 @@ def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
     """
     a = matrix(a, "matrix_rank")
     s = value(call("svdvals", a.detach(), op="matrix_rank"))
-    bound = s.max(-1, keepdims=True, initial=0) * relative_tolerance(a, rtol) if tol is None else tol
+    bound = _beside(tol) if tol is not None else s.max(-1, keepdims=True, initial=0) * _beside(relative_tolerance(a, rtol))
     return a.runtime.constant_from(np.asarray((s > bound).sum(-1), np.int64))
 
 

@@ -295,3 +295,14 @@ def test_loaded_at_first_use():
     code = ("import sys, tenferro; assert not [m for m in sys.modules if m.startswith(('scipy', 'tenferro.linalg'))]; "
             "tenferro.linalg.inv([[2.0]]); assert 'linalg' in dir(tenferro)")
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("make", [tfr.constant, np.asarray])
+def test_a_tolerance_for_each_matrix_of_a_stack(make):
+    a = np.stack([np.diag([1.0, 0.5, 0.01])[:2], np.diag([1.0, 0.2, 0.01])[:2]])
+    for name, tolerance in (("rtol", [0.4, 0.4]), ("tol", [0.6, 0.1])):
+        found = tfr.linalg.matrix_rank(a, **{name: make(np.array(tolerance))})
+        assert found.tolist() == np.linalg.matrix_rank(a, **{name: np.array(tolerance)}).tolist()
+    for name in ("rtol", "rcond"):
+        found = tfr.linalg.pinv(a, **{name: make(np.array([0.6, 0.1]))})
+        np.testing.assert_allclose(found.numpy(), np.linalg.pinv(a, np.array([0.6, 0.1])), atol=1e-15)
