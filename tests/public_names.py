@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 
 import tenferro as tfr
 
@@ -46,3 +47,9 @@ def members():
     with tfr.session() as session:
         found.update((f"tenferro.EagerSession.{name}", getattr(session, name)) for name in public(session))
     return {name: value.__func__ if isinstance(value, classmethod | staticmethod) else value for name, value in found.items()}
+
+
+def sections(value):
+    """Section -> text of a docstring; what comes first has the empty name."""
+    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}$", inspect.getdoc(value) or "", flags=re.MULTILINE)
+    return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2]))}

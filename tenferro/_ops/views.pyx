@@ -374,6 +374,8 @@ def broadcast_in_dim(x, shape, broadcast_dimensions):
         A place out of range or named twice, or not one for each axis.
     ShapeMismatchError
         A length is neither 1 nor that of `shape`.
+    IntegerOverflowError
+        The product of the shape is too large.
 
     Examples
     --------

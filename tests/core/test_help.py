@@ -7,7 +7,7 @@ import re
 import types
 
 import pytest
-from public_names import members, modules, names
+from public_names import members, modules, names, sections
 
 import tenferro as tfr
 
@@ -41,12 +41,6 @@ NOT_YET["tenferro_cpu.CpuEngine.mark_broken"] = ["Returns", "Raises", "Examples"
 """Names whose help is incomplete, and what it lacks: whoever completes it takes the name out."""
 
 CLUTTERED = ("tenferro.plugins",)
-
-
-def sections(value):
-    """Section -> text of a docstring; what comes first has the empty name."""
-    parts = re.split(r"^([A-Z][A-Za-z ]+)\n-{3,}$", inspect.getdoc(value) or "", flags=re.MULTILINE)
-    return {"": parts[0].strip(), **dict(zip(parts[1::2], parts[2::2]))}
 
 
 def is_attribute(value):
