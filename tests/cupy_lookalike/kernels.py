@@ -1,5 +1,6 @@
 """``ElementwiseKernel``: the CUDA C++ text is compiled for the host and run element by element."""
 
+import atexit
 import ctypes
 import functools
 import re
@@ -40,7 +41,9 @@ extern "C" void run(long _size, int _rank, const long *_shape, char **_data, con
 
 @functools.cache
 def _folder():
-    return tempfile.TemporaryDirectory(prefix="cupy-lookalike-")
+    folder = tempfile.TemporaryDirectory(prefix="cupy-lookalike-")
+    atexit.register(folder.cleanup)
+    return folder
 
 
 @functools.cache

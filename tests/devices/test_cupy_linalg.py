@@ -1,5 +1,6 @@
 """Linear algebra and Fourier transforms of the CuPy engine over the look-alike, beside the executors of host memory."""
 
+import cupy_lookalike
 import numpy as np
 import pytest
 import scipy.linalg
@@ -9,6 +10,7 @@ from tenferro.errors import LinAlgError, ShapeMismatchError, TenferroError
 from tenferro.linalg import module
 from tenferro_cupy.executors import EXECUTORS
 
+pytestmark = pytest.mark.skipif(cupy_lookalike.COMPILER is None, reason="needs a C++ compiler")
 RNG = np.random.default_rng(3)
 
 
