@@ -36,19 +36,6 @@ def test_directory(text, namespace):
     assert not CLUTTER & offered
 
 
-@pytest.mark.parametrize("text", SHOWN)
-@pytest.mark.parametrize("jedi", [False, True])
-def test_ipython(text, jedi, namespace):
-    completer = pytest.importorskip("IPython.core.completer")
-    if jedi:
-        pytest.importorskip("jedi")
-    ipython = completer.IPCompleter(namespace=namespace, use_jedi=jedi)
-    with namespace["rt"].profile() as seen, completer.provisionalcompleter():
-        found = {c.text.rpartition(".")[2] for c in ipython.completions(f"{text}.", len(text) + 1)}
-    assert {name for name in found if not name.startswith("_")} == completed(text, namespace)
-    assert seen.rows() == []
-
-
 def test_reading_attributes_records_nothing(namespace):
     x, rt = namespace["x"], namespace["rt"]
     before = x.grad
