@@ -1,4 +1,4 @@
-"""Scatters without atomic operations: indices are sorted, and each element of the result gathers what belongs to it.
+"""Scatters without atomic operations: each element of the result gathers what belongs to it, for which many indices are sorted.
 
 So equal indices add up in their order, the last of them wins, and the bits are the same every time.
 """
@@ -11,9 +11,15 @@ from .fused import OPTIONS
 _SUM = """
 const long long row = i / width, column = i - row * width;
 {type} sum = x;
-for (long long k = edges[row]; k < edges[row + 1]; k++) sum = {add};
+for ({loop}) sum = sum {sign} blocks[{block} * width + column];
 y = sum;
 """
+
+_MANY = {"loop": "long long k = edges[row]; k < edges[row + 1]; k++", "block": "order[k]"}
+_FEW = {"loop": "long long k = 0; k < count; k++) if (order[k] == row", "block": "k"}
+
+FEW = 32
+"""Indices up to which every element looks at all of them."""
 
 
 class Scatters:
@@ -77,19 +83,20 @@ class Scatters:
         """Rows to which those of another table are added, one after the other."""
         if not (rows.size and blocks.size):
             return rows.copy(order="C")
-        cp, dtype = self.cupy, rows.dtype
-        kernel = self.kernels.get(("added", dtype))
+        few, width = blocks.shape[0] <= FEW, rows.shape[1]
+        kernel = self.kernels.get(("added", few, rows.dtype))
         if kernel is None:
-            kernel = self.kernels["added", dtype] = self._sums(cp, dtype)
-        order, edges = self._sorted(indices, rows.shape[0])
-        flat = cp.ascontiguousarray(rows).reshape(-1)
-        return kernel(flat, cp.ascontiguousarray(blocks), order, edges, rows.shape[1]).reshape(rows.shape)
+            kernel = self.kernels["added", few, rows.dtype] = self._sums(self.cupy, few, rows.dtype)
+        x, blocks = (self.cupy.ascontiguousarray(v) for v in (rows, blocks))
+        if few:
+            order = self.cupy.ascontiguousarray(self._clamped(indices, rows.shape[0], "scatter")).reshape(-1)
+            return kernel(x.reshape(-1), blocks, order, blocks.shape[0], width).reshape(rows.shape)
+        return kernel(x.reshape(-1), blocks, *self._sorted(indices, rows.shape[0]), width).reshape(rows.shape)
 
     @staticmethod
-    def _sums(cupy, dtype):
+    def _sums(cupy, few, dtype):
         """The kernel in which every element adds up what belongs to it."""
-        add = f"sum {'||' if dtype.kind == 'b' else '+'} blocks[order[k] * width + column]"
-        text = _SUM.format(type=TYPES[dtype.name], add=add)
-        return cupy.ElementwiseKernel(
-            f"{dtype.name} x, raw {dtype.name} blocks, raw int64 order, raw int64 edges, int64 width", f"{dtype.name} y", text,
-            name="tenferro_scatter_add", options=OPTIONS)
+        d, bounds = dtype.name, "int64 count" if few else "raw int64 edges"
+        text = _SUM.format(type=TYPES[d], sign="||" if dtype.kind == "b" else "+", **(_FEW if few else _MANY))
+        return cupy.ElementwiseKernel(f"{d} x, raw {d} blocks, raw int64 order, {bounds}, int64 width", f"{d} y", text,
+                                      name="tenferro_scatter_add", options=OPTIONS)

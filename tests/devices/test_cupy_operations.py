@@ -59,11 +59,12 @@ def test_nothing_can_be_taken_from_an_empty_axis(put):
         tfr.take(put(np.ones((2, 0))), put(np.array([0])), axis=1)
 
 
+@pytest.mark.parametrize("count", [20, 50])
 @pytest.mark.parametrize("dtype", ["float64", "float32", "complex128", "int8", "int64", "uint16"])
-def test_equal_indices_add_up_in_their_order(put, dtype):
-    """The bits are those of a loop from the first index to the last."""
-    g = (RNG.standard_normal((50, 3)) * 100).astype(dtype)
-    at = RNG.integers(-7, 7, 50)
+def test_equal_indices_add_up_in_their_order(put, dtype, count):
+    """The bits are those of a loop from the first index to the last, for few indices and for many."""
+    g = (RNG.standard_normal((count, 3)) * 100).astype(dtype)
+    at = RNG.integers(-7, 7, count)
     want = np.zeros((7, 3), dtype)
     for k, i in enumerate(at):
         want[i] += g[k]

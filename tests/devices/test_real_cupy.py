@@ -161,5 +161,6 @@ def test_polygamma_compiles(compiles, dtype):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 def test_scatters_compile(compiles, dtype):
     recorder = Recorder()
-    Scatters._sums(recorder, dtype)
-    compiles(module(*recorder.made[0]))
+    for few in (False, True):
+        Scatters._sums(recorder, few, dtype)
+        compiles(module(*recorder.made[-1]))
