@@ -21,6 +21,7 @@ from .program cimport MAX_GROUP_IN, MAX_GROUP_OUT, Program, Step
 
 cdef enum:
     SMALLEST = 1024             # elements that pay for a pass
+    SUMMED = 8192               # elements whose sum pays for its place in one
     SHORTEST = 64               # elements along the inner axis
     LONGEST = 60                # steps
     MAX_SLOTS = 16
@@ -56,8 +57,9 @@ cdef class Schedule:
             return False
         r = self.q.program.ints[s.args]
         x = self.q.metas[r]
-        if (r not in self.made and r not in self.read) or not same_order(x, self.meta) or not is_inexact(x.dtype) \
-                or s.meta.dtype != x.dtype or not folds(x, s.meta, s.params) or len(self.sums) == MAX_SUMS:
+        if (r not in self.made and r not in self.read) or not same_order(x, self.meta) or x.size < SUMMED \
+                or not is_inexact(x.dtype) or s.meta.dtype != x.dtype or not folds(x, s.meta, s.params) \
+                or len(self.sums) == MAX_SUMS:
             return False
         if not self.sums:
             return True

@@ -184,8 +184,9 @@ static inline tf_int tf_made_block(tf_making *a, tf_int bytes) {
 
 /* For each sum k: out[k] + to = fold(x_k) * mul / div[k], where x_k are the elements from the x-th byte on, if all were in
  * memory; the other arguments are those of tf_fold. -1: no memory. */
-static int tf_fold_made(const tf_made *s, const tf_folder *f, int rank, const tf_int *shape, const tf_int *xs, const tf_int *os,
-                        tf_int x, char *const *out, tf_int to, tf_int parts, tf_int part, double mul, const double *div) {
+static __attribute__((noinline)) int tf_fold_made(const tf_made *s, const tf_folder *f, int rank, const tf_int *shape,
+                                                  const tf_int *xs, const tf_int *os, tf_int x, char *const *out, tf_int to,
+                                                  tf_int parts, tf_int part, double mul, const double *div) {
     tf_walk plan;
     const double total = tf_plan(&plan, f, rank, shape, xs, os, parts, part);
     const size_t levels = tf_levels(&plan);
