@@ -57,7 +57,7 @@ def grad(f, argnums=0, has_aux=False):
     >>> tfr.grad(lambda x: x * x * x)(2.0).item()
     12.0
     """
-    both = value_and_grad(f, argnums, has_aux, _op="grad")
+    both = _both(f, argnums, has_aux, "grad")
 
     @functools.wraps(f)
     def gradient(*args, **kwargs):
@@ -66,7 +66,7 @@ def grad(f, argnums=0, has_aux=False):
     return gradient
 
 
-def value_and_grad(f, argnums=0, has_aux=False, *, _op="value_and_grad"):
+def value_and_grad(f, argnums=0, has_aux=False):
     """A function that returns the value and the gradient of a scalar function.
 
     Parameters
@@ -103,12 +103,17 @@ def value_and_grad(f, argnums=0, has_aux=False, *, _op="value_and_grad"):
     >>> value.item(), gradient.item()
     (8.0, 12.0)
     """
-    check_function(f, _op)
+    return _both(f, argnums, has_aux, "value_and_grad")
+
+
+def _both(f, argnums, has_aux, op):
+    """The function that `value_and_grad` returns; `op` is what errors name."""
+    check_function(f, op)
 
     @functools.wraps(f)
     def both(*args, **kwargs):
-        wrt = positions(argnums, len(args), _op)
-        trace = Trace(f, args, kwargs, wrt, _op, has_aux)
+        wrt = positions(argnums, len(args), op)
+        trace = Trace(f, args, kwargs, wrt, op, has_aux)
         gradients = filled(trace.vjp([_seed(trace)]), trace.inputs)
         value = (trace.value(), trace.auxiliary()) if has_aux else trace.value()
         return value, by_argument(trace, argnums, gradients)
