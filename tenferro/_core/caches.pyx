@@ -42,7 +42,8 @@ cdef Py_ssize_t positive(object n, str argument) except -1:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class CacheLimits:
-    """CacheLimits(max_entries=256, max_retained_bytes=67108864)\n--\n\nLimits of a cache whose least recently used entries go first; compared by value.
+    """CacheLimits(max_entries=256, max_retained_bytes=67108864)\n--\n
+    Limits of a cache whose least recently used entries go first; compared by value.
 
     Parameters
     ----------
@@ -186,7 +187,8 @@ cdef class DerivativeCache:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class AdContext:
-    """AdContext(rules=())\n--\n\nExtension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
+    """AdContext(rules=())\n--\n
+    Extension rules and one AD-transform cache; runtimes made from it share that cache and its limits.
 
     Parameters
     ----------

@@ -78,7 +78,8 @@ cdef class ContextId:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class EagerRuntime:
-    """EagerRuntime(engine=None)\n--\n\nShared eager context: owns ids, gradient slots, caches and extension modules.
+    """EagerRuntime(engine=None)\n--\n
+    Shared eager context: owns ids, gradient slots, caches and extension modules.
 
     Parameters
     ----------

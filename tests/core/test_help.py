@@ -50,7 +50,7 @@ def is_attribute(value):
 def parameters(value):
     """Names of the parameters that a caller gives; None if there is no signature."""
     try:
-        found = [name for name in inspect.signature(value).parameters]
+        found = list(inspect.signature(value).parameters)
     except (TypeError, ValueError):
         return None
     return found[1:] if found[:1] in (["self"], ["cls"]) else found
