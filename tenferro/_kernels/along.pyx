@@ -5,8 +5,16 @@ from libc.string cimport memset
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from . cimport copy as copies
+from .parallel cimport CHUNK, parallel, threads_of
 from .structure cimport window
 from .ufunc cimport Loop, NOGIL_SIZE, broadcast_strides, coalesce, strided_loop
+
+cdef extern from "earliest.h":
+    Py_ssize_t tf_earliest(const Py_ssize_t *best) noexcept nogil
+    void tf_found_at(Py_ssize_t *best, Py_ssize_t at) noexcept nogil
+
+
+include "cuts.pxi"
 
 
 # ---- along one axis --------------------------------------------------------------------------------------------------
@@ -90,6 +98,46 @@ cdef void sum_loop(char **args, const Py_ssize_t *n, const Py_ssize_t *s, void *
         along_sum(<uint64_t *> args[1], args, n[0], s, a)
 
 
+ctypedef struct Shared:
+    Along *a
+    Py_ssize_t bad              # 0 once an index has been out of range
+
+
+cdef void checked_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    cdef Cut *c = <Cut *> arg
+    cdef Shared *w = <Shared *> c.more
+    cdef Along a = w.a[0]
+    cdef Loop loop = c.loop[0]
+    cdef Py_ssize_t shape[64]
+    cdef char *data[8]
+    loop.data = &a
+    cut_out(c, chunk, shape, data)
+    strided_loop(&loop, c.n_ops, c.rank, shape, data, c.strides)
+    if a.bad.found:
+        tf_found_at(&w.bad, 0)
+
+
+cdef void checked_loop(int threads, Py_ssize_t size, Loop *loop, int n_ops, int rank, const Py_ssize_t *shape, char **data,
+                       Py_ssize_t (*strides)[64]) noexcept nogil:
+    """A loop with an `Along`. An axis along which the result stands still is one piece: what is added keeps its order."""
+    cdef Cut c
+    cdef Shared w
+    cdef unsigned long long still = 0
+    cdef Py_ssize_t chunks
+    cdef int i
+    for i in range(rank):
+        if strides[n_ops - 1][i] == 0:
+            still |= 1ULL << i
+    chunks = cut(&c, threads, size, n_ops, rank, shape, data, strides, still, APART)
+    if chunks > 1:
+        w.a, w.bad = <Along *> loop.data, 1
+        c.loop, c.more = loop, &w
+        parallel(threads, chunks, checked_chunk, &c)
+        if tf_earliest(&w.bad):
+            return
+    strided_loop(loop, n_ops, rank, shape, data, strides)   # in order: of the indices out of range the first one is named
+
+
 cdef int along_axis(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """``out[.., i, ..] = x[.., idx[.., i, ..], ..]``, or its adjoint into zeros."""
     cdef Along a
@@ -99,7 +147,7 @@ cdef int along_axis(PyObject *engine, int op, const Value *ins, int n, Value *ou
     cdef char *data[3]
     cdef const Value *v[3]
     cdef const Value *whole = out if op == Op.ALONG_AXIS_ADD else &ins[0]
-    cdef int i, k, rank = ins[1].meta.rank
+    cdef int i, k, threads, rank = ins[1].meta.rank
     v[0], v[1], v[2] = &ins[1], &ins[0], out
     for k in range(3):
         data[k] = v[k].data
@@ -115,7 +163,7 @@ cdef int along_axis(PyObject *engine, int op, const Value *ins, int n, Value *ou
     loop.fn = get_loop
     loop.data = &a
     if op == Op.ALONG_AXIS_ADD:
-        memset(out.data, 0, out.meta.size * out.meta.itemsize)
+        wipe(engine, out)
         loop.fn = sum_loop
     if ins[1].meta.size == 0:
         return 0
@@ -123,8 +171,9 @@ cdef int along_axis(PyObject *engine, int op, const Value *ins, int n, Value *ou
     if ins[1].meta.size < NOGIL_SIZE:
         strided_loop(&loop, 3, rank, shape, data, strides)
     else:
+        threads = threads_for(engine, ins[1].meta.size, COMPUTED)
         with nogil:
-            strided_loop(&loop, 3, rank, shape, data, strides)
+            checked_loop(threads, ins[1].meta.size, &loop, 3, rank, shape, data, strides)
     if a.bad.found:
         return out_of_range(op, a.bad.index, a.size, params.v[0])
     return 0
@@ -148,42 +197,37 @@ cdef int index_set(PyObject *engine, int op, const Value *ins, int n, Value *out
         meta_drop(part.meta)
 
 
-ctypedef struct Digit:
-    Py_ssize_t size
-    Bad bad
-
-
 cdef void digit_loop(char **args, const Py_ssize_t *n, const Py_ssize_t *s, void *data) noexcept nogil:
-    cdef Digit *d = <Digit *> data
+    cdef Along *a = <Along *> data
     cdef Py_ssize_t j, f
     cdef int64_t *y
     for j in range(n[0]):
-        f = wrapped(args[0] + j * s[0], d.size, &d.bad)
+        f = wrapped(args[0] + j * s[0], a.size, &a.bad)
         y = <int64_t *> (args[1] + j * s[1])
-        y[0] = y[0] * d.size + f
+        y[0] = y[0] * a.size + f
 
 
 cdef int flat_index(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """Row-major position over several axes from an index for each; checked and not negative."""
-    cdef Digit d
+    cdef Along a
     cdef Loop loop
     cdef Py_ssize_t shape[64]
     cdef Py_ssize_t strides[2][64]
     cdef char *data[2]
-    cdef int i, k, rank
+    cdef int i, k, rank, threads
     cdef Py_ssize_t unused = 0
     cdef bint empty = out.meta.size == 0
     cdef Meta *over                     # an index that is broadcast to nothing is checked all the same
-    memset(out.data, 0, out.meta.size * out.meta.itemsize)
+    wipe(engine, out)
     loop.fn = digit_loop
-    loop.data = &d
+    loop.data = &a
     for k in range(n):
         over = ins[k].meta if empty else out.meta
         if over.size == 0:
             continue
         rank = over.rank
-        d.size = params.v[2 * k]
-        d.bad.found = False
+        a.size = params.v[2 * k]
+        a.bad.found = False
         for i in range(rank):
             shape[i] = over.dims[i]
             strides[1][i] = 0
@@ -197,10 +241,11 @@ cdef int flat_index(PyObject *engine, int op, const Value *ins, int n, Value *ou
         if out.meta.size < NOGIL_SIZE:
             strided_loop(&loop, 2, rank, shape, data, strides)
         else:
+            threads = threads_for(engine, out.meta.size, COMPUTED)
             with nogil:
-                strided_loop(&loop, 2, rank, shape, data, strides)
-        if d.bad.found:
-            return out_of_range(op, d.bad.index, d.size, params.v[2 * k + 1])
+                checked_loop(threads, out.meta.size, &loop, 2, rank, shape, data, strides)
+        if a.bad.found:
+            return out_of_range(op, a.bad.index, a.size, params.v[2 * k + 1])
     return 0
 
 

@@ -9,9 +9,18 @@ from libc.string cimport memcpy, memset
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op, op_name
 from . cimport copy as copies
-from .ufunc cimport NOGIL_SIZE, coalesce
+from .parallel cimport CHUNK, parallel, threads_of
+from .ufunc cimport Loop, NOGIL_SIZE, coalesce, strided_loop
 
 from tenferro.errors import AxisError, OutOfMemoryError
+
+cdef extern from "earliest.h":
+    Py_ssize_t tf_earliest(const Py_ssize_t *best) noexcept nogil
+    void tf_found_at(Py_ssize_t *best, Py_ssize_t at) noexcept nogil
+
+
+include "cuts.pxi"
+
 
 # Moves or adds n elements to dst from src, at the offsets of two tables or in two strides.
 ctypedef void (*table_t)(char *dst, const char *src, Py_ssize_t n, const Py_ssize_t *to,
@@ -163,12 +172,12 @@ cdef void make_plan(Plan *p, const Value *whole, const Value *block, int idx_ran
             j += 1
     p.data[w] = whole.data
     p.data[1 - w] = block.data
-    p.rank = j
+    p.rank = coalesce(2, j, p.shape, p.data, p.strides)
 
 
-cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py_ssize_t *whole_at,
-                      Py_ssize_t *block_at, Bad *bad) noexcept nogil:
-    """Byte offsets for every index, in row-major order of the index array."""
+cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py_ssize_t first, Py_ssize_t last,
+                      Py_ssize_t *whole_at, Py_ssize_t *block_at, Bad *bad) noexcept nogil:
+    """Byte offsets for indices first to last - 1, in row-major order of the index array."""
     cdef int rank = idx.meta.rank, i
     cdef const Py_ssize_t *d = idx.meta.dims
     cdef const Py_ssize_t *s = idx.meta.dims + rank
@@ -177,13 +186,18 @@ cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py
     cdef const char *q = idx.data
     cdef Py_ssize_t j, f, offset, o = 0
     if rank == 1 and p.k == 1:
-        for j in range(d[0]):
+        for j in range(first, last):
             f = wrapped(q + j * s[0], p.size, bad)
             whole_at[j] = f * p.steps[0]
             block_at[j] = j * b[0]
         return
-    memset(at, 0, sizeof(at))
-    for j in range(idx.meta.size):
+    j = first
+    for i in range(rank - 1, -1, -1):
+        at[i] = j % d[i]
+        q += at[i] * s[i]
+        o += at[i] * b[i]
+        j //= d[i]
+    for j in range(first, last):
         f = (<const int64_t *> q)[0]
         if f < 0:
             f += p.size
@@ -210,7 +224,7 @@ cdef void fill_tables(Plan *p, const Value *idx, const Value *block, int pos, Py
 
 cdef void move(Plan *p, Mover *m, Py_ssize_t n, const Py_ssize_t *to, const Py_ssize_t *at) noexcept nogil:
     """For every index all elements of its block: block by block where blocks are long rows, else index by index."""
-    cdef int rank = coalesce(2, p.rank, p.shape, p.data, p.strides), outer, i
+    cdef int rank = p.rank, outer, i
     cdef Py_ssize_t length = p.shape[rank - 1] if rank else 1
     cdef Py_ssize_t count[64]
     cdef char *src = p.data[0]
@@ -244,24 +258,91 @@ cdef void move(Plan *p, Mover *m, Py_ssize_t n, const Py_ssize_t *to, const Py_s
             return
 
 
-cdef void run(Plan *p, Mover *m, const Value *idx, const Value *block, int pos, Py_ssize_t *table, bint to_block,
-              Bad *bad) noexcept nogil:
-    cdef Py_ssize_t n = idx.meta.size
-    fill_tables(p, idx, block, pos, table, table + n, bad)
-    if not bad.found and block.meta.size:
-        if to_block:
-            move(p, m, n, table + n, table)
-        else:
-            move(p, m, n, table, table + n)
+cdef enum:
+    PER_INDEX = 4               # what an index costs, in elements that are moved
+
+ctypedef struct Shared:
+    Plan *p
+    Mover *m
+    const Value *idx
+    const Value *block
+    int pos, axis
+    Py_ssize_t n, each
+    Py_ssize_t *to
+    Py_ssize_t *at
+    Py_ssize_t bad              # a place before which no index is out of range
 
 
-cdef int indexed(int op, const Value *whole, const Value *block, const Value *idx, const Params *params, bint to_block,
-                 Mover m) except -1:
+cdef void indices_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    """All elements for some of the indices."""
+    cdef Shared *w = <Shared *> arg
+    cdef Py_ssize_t first = chunk * w.each, last = min(w.n, first + w.each)
+    cdef Bad bad
+    bad.found = False
+    fill_tables(w.p, w.idx, w.block, w.pos, first, last, w.at, w.to, &bad)
+    if bad.found:
+        tf_found_at(&w.bad, first)
+    else:
+        move(w.p, w.m, last - first, w.to + first, w.at + first)
+
+
+cdef void elements_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    """Some of the elements for all indices, in their order."""
+    cdef Shared *w = <Shared *> arg
+    cdef Plan p = w.p[0]
+    cdef Py_ssize_t first = chunk * w.each
+    p.shape[w.axis] = min(w.each, w.p.shape[w.axis] - first)
+    p.data[0] += first * p.strides[0][w.axis]
+    p.data[1] += first * p.strides[1][w.axis]
+    move(&p, w.m, w.n, w.to, w.at)
+
+
+cdef inline Py_ssize_t absolute(Py_ssize_t x) noexcept nogil:
+    return -x if x < 0 else x
+
+
+cdef bint by_indices(const Plan *p, const Value *idx, const Value *block, int pos, Py_ssize_t pieces) noexcept nogil:
+    """Whether the indices are what runs slowest in the block."""
+    cdef Py_ssize_t step = block.meta.dims[block.meta.rank + pos] if idx.meta.rank else 0
+    if idx.meta.size < pieces:
+        return False
+    return p.rank == 0 or p.shape[0] < pieces or absolute(step) > absolute(p.strides[1][0])
+
+
+cdef void run(int threads, Plan *p, Mover *m, const Value *idx, const Value *block, int pos, Py_ssize_t *table,
+              bint to_block, Bad *bad) noexcept nogil:
+    cdef Cut c
+    cdef Shared w
+    cdef Py_ssize_t n = idx.meta.size, size = n + block.meta.size, chunks
+    cdef Py_ssize_t pieces = min(size // CHUNK, <Py_ssize_t> (CUTS * threads))
+    w.p, w.m, w.idx, w.block, w.pos, w.n, w.bad = p, m, idx, block, pos, n, n
+    w.at = table if to_block else table + n
+    w.to = table + n if to_block else table
+    if to_block and threads > 1 and pieces > 1 and block.meta.size and by_indices(p, idx, block, pos, pieces):
+        w.each = (n + pieces - 1) // pieces
+        parallel(threads, (n + w.each - 1) // w.each, indices_chunk, &w)
+        if tf_earliest(&w.bad) < n:     # which one comes first?
+            fill_tables(p, idx, block, pos, tf_earliest(&w.bad), n, w.at, w.to, bad)
+        return
+    fill_tables(p, idx, block, pos, 0, n, table, table + n, bad)
+    if bad.found or block.meta.size == 0:
+        return
+    chunks = cut(&c, threads, size, 2, p.rank, p.shape, p.data, p.strides, 0, APART)
+    if chunks == 1:
+        move(p, m, n, w.to, w.at)
+        return
+    w.axis, w.each = c.axis, c.each
+    parallel(threads, chunks, elements_chunk, &w)
+
+
+cdef int indexed(PyObject *engine, int op, const Value *whole, const Value *block, const Value *idx, const Params *params,
+                 bint to_block, Mover m) except -1:
     """Move between a tensor and a block for every index."""
     cdef Plan p
     cdef Bad bad
     cdef Py_ssize_t n = idx.meta.size
     cdef Py_ssize_t *table
+    cdef int threads
     if n == 0:
         return 0
     table = <Py_ssize_t *> block_alloc(2 * n * sizeof(Py_ssize_t))
@@ -271,10 +352,11 @@ cdef int indexed(int op, const Value *whole, const Value *block, const Value *id
     bad.found = False
     make_plan(&p, whole, block, idx.meta.rank, params, to_block)
     if n + block.meta.size < NOGIL_SIZE:
-        run(&p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
+        run(1, &p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
     else:
+        threads = threads_for(engine, PER_INDEX * n + block.meta.size, MOVED)
         with nogil:
-            run(&p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
+            run(threads, &p, &m, idx, block, <int> params.v[0], table, to_block, &bad)
     block_free(table, 2 * n * sizeof(Py_ssize_t))
     if bad.found:
         return out_of_range(op, bad.index, p.size, params.v[2 + params.v[1]])
@@ -283,17 +365,17 @@ cdef int indexed(int op, const Value *whole, const Value *block, const Value *id
 
 cdef int take(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """``out[.., i, ..] = x[.., idx[i], ..]``."""
-    return indexed(op, &ins[0], out, &ins[1], params, True, setter(out.meta.itemsize))
+    return indexed(engine, op, &ins[0], out, &ins[1], params, True, setter(out.meta.itemsize))
 
 
 cdef int take_add(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """``out = 0; out[.., idx[i], ..] += g[.., i, ..]``."""
-    memset(out.data, 0, out.meta.size * out.meta.itemsize)
-    return indexed(op, out, &ins[0], &ins[1], params, False, adder(out.meta))
+    wipe(engine, out)
+    return indexed(engine, op, out, &ins[0], &ins[1], params, False, adder(out.meta))
 
 
 cdef int scatter(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """``out = base``, then set or add the updates in row-major order of the index array."""
     copies.copy(engine, Op.COPY, ins, 1, out, NULL)
-    return indexed(op, out, &ins[1], &ins[2], params, False,
+    return indexed(engine, op, out, &ins[1], &ins[2], params, False,
                    adder(out.meta) if op == Op.SCATTER_ADD else setter(out.meta.itemsize))

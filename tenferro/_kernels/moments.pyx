@@ -1,13 +1,14 @@
 """Reductions of differences from a value per slice: variances and log-sum-exp."""
 
 from libc.math cimport isfinite, log, sqrt
+from libc.stdlib cimport free, malloc
 from libc.string cimport memset
 
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op
 from .reduce cimport deviations, divide, fold, folded_count, maximum, reduce
-from .parallel cimport PARALLEL_SIZE, swap_threads, threads_of
-from .ufunc cimport Loop, NOGIL_SIZE, find_loop
+from .parallel cimport CHUNK, PARALLEL_SIZE, current_threads, parallel, swap_threads, threads_of
+from .ufunc cimport Loop, NOGIL_SIZE, coalesce, find_loop
 
 cdef enum:
     BLOCK = 128
@@ -87,6 +88,9 @@ cdef inline void real_loop(real_t *out, char **args, Py_ssize_t n, const Py_ssiz
         across(out, s[0] // size, x, s[1] // size, m, s[2] // size, n, f)
 
 
+include "long_moments.pxi"
+
+
 cdef void loop_f32(char **args, const Py_ssize_t *n, const Py_ssize_t *s, void *data) noexcept nogil:
     real_loop(<float *> args[0], args, n[0], s, <Loop *> data)
 
@@ -100,6 +104,8 @@ cdef int exp_sums(const Value *x, Value *out, const Value *m, unsigned long long
     cdef Loop loop
     loop.fn = loop_f32 if x.meta.dtype == D_F32 else loop_f64
     loop.data = find_loop(Op.EXP, x.meta.dtype)
+    if long_sums(&loop, x, out, m, axes, keepdims):
+        return 0
     memset(out.data, 0, out.meta.size * out.meta.itemsize)
     if x.meta.size < NOGIL_SIZE:
         fold(&loop, x, out, m, axes, keepdims)
@@ -160,6 +166,8 @@ cdef int variance_here(int op, const Value *ins, Value *out, const Params *param
     if ins.meta.size == 0:
         memset(out.data, 0, out.meta.size * out.meta.itemsize)
         divide(out, div)
+    elif long_deviations(ins, out, axes, keepdims, div):
+        pass
     elif is_complex(ins.meta.dtype):
         complex_variance(ins, out, axes, keepdims, div)
     else:

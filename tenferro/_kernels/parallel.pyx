@@ -117,6 +117,11 @@ cdef int close_engine(int threads) except -1:
     return 0
 
 
+def threads_here():
+    """Threads that Python code on arrays, such as an executor of an extension, may use where it is called."""
+    return tf_threads_here
+
+
 def state():
     """Workers that exist, thread counts of the engines that are alive, and thread counts of the BLAS libraries."""
     return {"workers": tf_pool_size(), "engines": list(opened),

@@ -1,11 +1,12 @@
 """Windows of a tensor (slices, diagonals) and the operations that fill them: a background, then strided copies."""
 
-from libc.string cimport memset
+from libc.string cimport memcpy, memset
 
 from tenferro._core.memory cimport meta_drop, meta_finish, meta_new
 from tenferro._core.optable cimport Op
 from .copy cimport cast, copy, strided_copy
-from .ufunc cimport NOGIL_SIZE
+from .parallel cimport CHUNK, parallel, threads_of
+from .ufunc cimport Loop, NOGIL_SIZE, strided_loop
 
 cdef extern from "window.h":
     ctypedef struct Window "tf_window":
@@ -18,11 +19,20 @@ cdef extern from "window.h":
         Py_ssize_t s[64]
         const char *src
         const char *background
-    void tf_embed(Window *w, char *dst) noexcept nogil
+    ctypedef struct Division "tf_division":
+        Py_ssize_t units, bytes
+    bint tf_begin_embed(Window *w, char *dst, Division *v) noexcept nogil
+    void tf_run(char *dst, const char *src, size_t n, bint stream) noexcept nogil
+    void tf_fence() noexcept nogil
+    enum: TF_STREAM_ROWS
+    void tf_embed(const Window *w, const Division *v, char *dst, Py_ssize_t first, Py_ssize_t last) noexcept nogil
 
 cdef enum:
     PART_BYTES = 262144         # of a result that is written by several copies
     JOINED_IN_PARTS = 64        # inputs up to which that is of use
+
+
+include "cuts.pxi"
 
 
 cdef int fill(PyObject *engine, const Value *src, Value *out, Meta *w, Py_ssize_t offset) except -1:
@@ -39,10 +49,6 @@ cdef int fill(PyObject *engine, const Value *src, Value *out, Meta *w, Py_ssize_
     finally:
         meta_drop(w)
     return 0
-
-
-cdef inline void clear(Value *out) noexcept:
-    memset(out.data, 0, out.meta.size * out.meta.itemsize)
 
 
 cdef void place(const Value *x, Value *out, int axis, bint stacked, Py_ssize_t at, int along, Py_ssize_t lo,
@@ -66,27 +72,90 @@ cdef void place(const Value *x, Value *out, int axis, bint stacked, Py_ssize_t a
     strided_copy(out.meta.itemsize, k, shape, src, x.meta.dims + q, dst, to)
 
 
-cdef void join(const Value *ins, int n, Value *out, int axis, bint stacked, const Py_ssize_t *at) noexcept nogil:
-    """All inputs, part by part of the slowest axis: a line of the result is still near when the next input adds to it."""
-    cdef int i, along = axis, r = out.meta.rank
-    cdef Py_ssize_t lo = 0, hi, step, length = 1
+ctypedef struct Joined:
+    const Value *ins
+    int n, axis
+    bint stacked
+    Value *out
+    const Py_ssize_t *at        # the place of each input along the axis
+    int along                   # the axis that is cut
+    Py_ssize_t each
+
+
+cdef bint in_one_piece(const Joined *g, const Meta *x) noexcept nogil:
+    """Whether the memory of an input becomes a piece of the result's, which is cut along its slowest axis."""
+    cdef int i, r = x.rank
+    if g.stacked or not x.flags & DENSE:
+        return False
     for i in range(r):
-        if out.meta.dims[i] > 1 and out.meta.dims[r + i] > out.meta.dims[r + along]:
-            along = i
-    if along != axis:
-        length = out.meta.dims[along]
-    step = length
-    if along != axis and n <= JOINED_IN_PARTS:
-        step = min(length, max(1, PART_BYTES // out.meta.dims[r + along]))
+        if x.dims[r + i] != g.out.meta.dims[r + i] or x.dims[r + i] > x.dims[r + g.axis]:
+            return False
+    return True
+
+
+cdef void join_inputs(const Joined *g, Py_ssize_t lo, Py_ssize_t hi) noexcept nogil:
+    """What of the inputs lies in [lo, hi) along the axis at which they meet."""
+    cdef Py_ssize_t first, last, length, step = g.out.meta.dims[g.out.meta.rank + g.axis]
+    cdef bint stream = g.out.meta.size >= TF_STREAM_ROWS // g.out.meta.itemsize
+    cdef int i
+    for i in range(g.n):
+        length = 1 if g.stacked else g.ins[i].meta.dims[g.axis]
+        first, last = max(lo - g.at[i], 0), min(hi - g.at[i], length)
+        if first >= last or g.ins[i].meta.size == 0:
+            continue
+        if stream and in_one_piece(g, g.ins[i].meta):
+            tf_run(g.out.data + (g.at[i] + first) * step, g.ins[i].data + first * step, (last - first) * step, True)
+            tf_fence()
+        else:
+            place(&g.ins[i], g.out, g.axis, g.stacked, g.at[i], g.axis, first, last)
+
+
+cdef void join_parts(const Joined *g, Py_ssize_t lo, Py_ssize_t length) noexcept nogil:
+    """All inputs, part by part of another axis: a line of the result is still near when the next input adds to it."""
+    cdef Py_ssize_t hi, step = length - lo
+    cdef int i
+    if g.n <= JOINED_IN_PARTS:
+        step = max(1, PART_BYTES // g.out.meta.dims[g.out.meta.rank + g.along])
     while lo < length:
         hi = min(length, lo + step)
-        for i in range(n):
-            if ins[i].meta.size:
-                place(&ins[i], out, axis, stacked, at[i], -1 if along == axis else along, lo, hi)
+        for i in range(g.n):
+            if g.ins[i].meta.size:
+                place(&g.ins[i], g.out, g.axis, g.stacked, g.at[i], g.along, lo, hi)
         lo = hi
 
 
-cdef int join_casting(const Value *ins, int n, Value *out, int axis, bint stacked, const Py_ssize_t *at) except -1:
+cdef void join_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    cdef Joined *g = <Joined *> arg
+    cdef Py_ssize_t lo = chunk * g.each, hi = min(g.out.meta.dims[g.along], lo + g.each)
+    if g.along == g.axis:
+        join_inputs(g, lo, hi)
+    else:
+        join_parts(g, lo, hi)
+
+
+cdef void join(int threads, Joined *g) noexcept nogil:
+    """Cut along the slowest axis of the result, or, for threads, along the slowest one that is long enough."""
+    cdef Py_ssize_t *n = g.out.meta.dims
+    cdef Py_ssize_t *step = n + g.out.meta.rank
+    cdef Py_ssize_t pieces = 1 if threads == 1 else min(g.out.meta.size // CHUNK, <Py_ssize_t> (CUTS * threads))
+    cdef int i
+    g.along = g.axis
+    for i in range(g.out.meta.rank):
+        if n[i] >= pieces and n[g.along] >= pieces:
+            if n[i] > 1 and step[i] > step[g.along]:
+                g.along = i
+        elif n[i] > n[g.along]:
+            g.along = i
+    g.each = n[g.along]
+    if pieces == 1:
+        join_chunk(g, 0, 0)
+        return
+    g.each = (g.each + pieces - 1) // pieces
+    parallel(threads, (n[g.along] + g.each - 1) // g.each, join_chunk, g)
+
+
+cdef int join_casting(PyObject *engine, const Value *ins, int n, Value *out, int axis, bint stacked,
+                      const Py_ssize_t *at) except -1:
     """As join, for inputs of other dtypes than the result's."""
     cdef int i, j, k, r = out.meta.rank, q = r - 1 if stacked else r
     cdef Meta *w
@@ -101,21 +170,27 @@ cdef int join_casting(const Value *ins, int n, Value *out, int axis, bint stacke
             w.dims[k] = ins[i].meta.dims[k]
             w.dims[q + k] = out.meta.dims[r + j]
             k += 1
-        fill(NULL, &ins[i], out, w, at[i] * out.meta.dims[r + axis])
+        fill(engine, &ins[i], out, w, at[i] * out.meta.dims[r + axis])
     return 0
 
 
 cdef int concatenate(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """Parameters: the axis, whether it is new, the place of each input along it."""
-    cdef int axis = <int> params.v[0], i
+    cdef int axis = <int> params.v[0], i, threads
+    cdef Joined g
     for i in range(n):
         if ins[i].meta.dtype != out.meta.dtype:
-            return join_casting(ins, n, out, axis, params.v[1], params.v + 2)
+            return join_casting(engine, ins, n, out, axis, params.v[1], params.v + 2)
+    if out.meta.size == 0:
+        return 0
+    g.ins, g.n, g.axis, g.stacked, g.out = ins, n, axis, params.v[1], out
+    g.at = params.v + 2
     if out.meta.size < NOGIL_SIZE:
-        join(ins, n, out, axis, params.v[1], params.v + 2)
+        join(1, &g)
     else:
+        threads = threads_for(engine, out.meta.size, MOVED)
         with nogil:
-            join(ins, n, out, axis, params.v[1], params.v + 2)
+            join(threads, &g)
     return 0
 
 
@@ -135,12 +210,39 @@ cdef void begin(Window *w, const Value *src, const Value *out) noexcept:
         w.s[k] = 0
 
 
-cdef void embed(Window *w, Value *out) noexcept:
+ctypedef struct Embedded:
+    const Window *w
+    Division v
+    char *dst
+    Py_ssize_t each
+
+
+cdef void embed_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
+    cdef Embedded *g = <Embedded *> arg
+    tf_embed(g.w, &g.v, g.dst, chunk * g.each, min(g.v.units, (chunk + 1) * g.each))
+
+
+cdef void embed_all(int threads, Window *w, Value *out) noexcept nogil:
+    cdef Embedded g
+    cdef Py_ssize_t pieces = min(out.meta.size // CHUNK, <Py_ssize_t> (CUTS * threads))
+    if not tf_begin_embed(w, out.data, &g.v):
+        return
+    if threads == 1 or pieces < 2:
+        tf_embed(w, &g.v, out.data, 0, g.v.units)
+        return
+    g.w, g.dst = w, out.data
+    g.each = (g.v.units + pieces - 1) // pieces
+    parallel(threads, (g.v.units + g.each - 1) // g.each, embed_chunk, &g)
+
+
+cdef void embed(PyObject *engine, Window *w, Value *out) noexcept:
+    cdef int threads
     if out.meta.size < NOGIL_SIZE:
-        tf_embed(w, out.data)
+        embed_all(1, w, out)
     else:
+        threads = threads_for(engine, out.meta.size, MOVED)
         with nogil:
-            tf_embed(w, out.data)
+            embed_all(threads, w, out)
 
 
 cdef int unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
@@ -150,7 +252,7 @@ cdef int unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, 
     if out.meta.size == 0:
         return 0
     if ins[0].meta.size == 0:
-        clear(out)
+        wipe(engine, out)
         return 0
     begin(&w, &ins[0], out)
     for k in range(r):
@@ -163,7 +265,7 @@ cdef int unslice(PyObject *engine, int op, const Value *ins, int n, Value *out, 
         k = axes[3 * r + j]
         if k >= 0:
             w.s[k] = ins[0].meta.dims[q + j]
-    embed(&w, out)
+    embed(engine, &w, out)
     return 0
 
 
@@ -206,14 +308,14 @@ cdef int dynamic_unslice(PyObject *engine, int op, const Value *ins, int n, Valu
     if out.meta.size == 0:
         return 0
     if ins[0].meta.size == 0:
-        clear(out)
+        wipe(engine, out)
         return 0
     begin(&w, &ins[0], out)
     for k in range(r):
         w.count[k] = ins[0].meta.dims[k]
         w.s[k] = ins[0].meta.dims[r + k]
         w.start[k] = start_at(&ins[1], k, w.n[k] - w.count[k])
-    embed(&w, out)
+    embed(engine, &w, out)
     return 0
 
 
@@ -240,63 +342,16 @@ cdef int pad(PyObject *engine, int op, const Value *ins, int n, Value *out, cons
         w.s[k] = ins[0].meta.dims[r + k]
         w.start[k] = params.v[2 * k]
     w.background = <char *> cell
-    embed(&w, out)
+    embed(engine, &w, out)
     return 0
 
 
-cdef inline void line_of(const Meta *m, int axis, Meta *w) noexcept:
-    """Shape and strides of m without the axis."""
-    cdef int i, k = 0, q = m.rank - 1
-    w.size = 1
-    for i in range(m.rank):
-        if i != axis:
-            w.dims[k] = m.dims[i]
-            w.dims[q + k] = m.dims[m.rank + i]
-            w.size *= m.dims[i]
-            k += 1
-
-
-cdef int triangle(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
-    """Row by row, or column by column if columns are contiguous; every other axis is copied along with a row."""
-    cdef int r = out.meta.rank, across, along
-    cdef Py_ssize_t k = params.v[0], length, i, lo, hi
-    cdef bint lower = op == Op.TRIL, rows = out.meta.dims[2 * r - 1] <= out.meta.dims[2 * r - 2]
-    cdef Value src, dst
-    clear(out)
-    if out.meta.size == 0:
-        return 0
-    across = r - 2 if rows else r - 1           # the axis that is stepped through
-    along = r - 1 if rows else r - 2
-    length = out.meta.dims[along]
-    k = max(-out.meta.dims[r - 2], min(k, out.meta.dims[r - 1]))
-    if not rows:
-        k = -k
-        lower = not lower
-    src = ins[0]
-    dst = out[0]
-    src.meta = meta_new(out.meta.dtype, r - 1)
-    try:
-        dst.meta = meta_new(out.meta.dtype, r - 1)
-        line_of(ins[0].meta, across, src.meta)
-        line_of(out.meta, across, dst.meta)
-        for i in range(out.meta.dims[across]):
-            lo = 0 if lower else max(0, i + k)
-            hi = min(length, i + k + 1) if lower else length
-            if lo >= hi:
-                continue
-            src.meta.dims[r - 2] = dst.meta.dims[r - 2] = hi - lo
-            src.data = ins[0].data + i * ins[0].meta.dims[r + across] + lo * ins[0].meta.dims[r + along]
-            dst.data = out.data + i * out.meta.dims[r + across] + lo * out.meta.dims[r + along]
-            cast(NULL, Op.CAST, &src, 1, &dst, NULL)
-        meta_drop(dst.meta)
-    finally:
-        meta_drop(src.meta)
-    return 0
+include "triangles.pxi"
 
 
 cdef int embed_diag(PyObject *engine, int op, const Value *ins, int n, Value *out, const Params *params) except -1:
     """Parameters: the offset and the two axes."""
     cdef Meta *w = meta_new(out.meta.dtype, out.meta.rank - 1)
     cdef Py_ssize_t offset = diagonal(out.meta, params.v[0], params.v[1], params.v[2], w)
-    clear(out)
+    wipe(engine, out)
     return fill(engine, &ins[0], out, w, offset)

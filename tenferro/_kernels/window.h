@@ -126,11 +126,16 @@ typedef struct {
     int axis;                   /* outer axes are gone through one by one */
     ptrdiff_t chunk, cut;       /* extents of a part along this axis and along the last one */
     ptrdiff_t bytes;            /* of one element of the axis */
+    ptrdiff_t units;            /* parts in all, along the axis and the outer ones */
 } tf_division;
+
+static inline ptrdiff_t tf_parts(ptrdiff_t n, ptrdiff_t chunk) {
+    return (n + chunk - 1) / chunk;
+}
 
 static tf_division tf_divide(const tf_window *w) {
     const int last = w->rank - 1;
-    tf_division v = {last, 1, w->n[last], w->item};
+    tf_division v = {last, 1, w->n[last], w->item, 1};
     int fast = last;
     for (int k = 0; k < last; k++)
         if (w->count[k] > 1 && w->s[k] != 0 && tf_abs(w->s[k]) < tf_abs(w->s[fast]))
@@ -149,6 +154,9 @@ static tf_division tf_divide(const tf_window *w) {
         v.chunk = 1;
     if (v.chunk > w->n[v.axis])
         v.chunk = w->n[v.axis];
+    v.units = tf_parts(w->n[v.axis], v.chunk);
+    for (int k = 0; k < v.axis; k++)
+        v.units *= w->n[k];
     return v;
 }
 
@@ -182,33 +190,43 @@ static void tf_embed_chunk(const tf_window *w, const tf_division *v, int in, ptr
     }
 }
 
-/* Write the whole of a window of at least one element; dst is compact in some order of its axes. */
-static void tf_embed(tf_window *w, char *dst) {
-    ptrdiff_t at[TF_AXES] = {0}, held[4] = {-1, -1, -1, -1}, outer = 1;
+/* Prepare to write a window of at least one element into a whole that is compact in some order of its axes; 0 if the whole
+ * is a single element, which is then written. */
+static int tf_begin_embed(tf_window *w, char *dst, tf_division *v) {
     tf_sort_window(w);
     if (w->rank == 0) {
         memcpy(dst, w->src, w->item);
-        return;
+        return 0;
     }
-    const tf_division v = tf_divide(w);
-    for (int k = 0; k < v.axis; k++)
-        outer *= w->n[k];
-    const ptrdiff_t total = outer * w->n[v.axis] * v.bytes;
-    const ptrdiff_t row = v.cut < w->n[w->rank - 1] ? v.cut * w->item + TF_LINE : v.bytes;
-    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(v.chunk * row + TF_LINE) : NULL;
+    *v = tf_divide(w);
+    return 1;
+}
+
+/* Write parts first to last - 1 of the whole. */
+static void tf_embed(const tf_window *w, const tf_division *v, char *dst, ptrdiff_t first, ptrdiff_t last) {
+    const ptrdiff_t n = w->n[v->axis], inner = tf_parts(n, v->chunk), total = v->units / inner * n * v->bytes;
+    const ptrdiff_t row = v->cut < w->n[w->rank - 1] ? v->cut * w->item + TF_LINE : v->bytes;
+    char *const memory = total >= TF_STREAM_ROWS ? (char *)malloc(v->chunk * row + TF_LINE) : NULL;
     char *const near_part = memory ? memory + (-(uintptr_t)memory) % TF_LINE : NULL;
-    for (; outer > 0; outer--) {
+    ptrdiff_t at[TF_AXES], held[4] = {-1, -1, -1, -1}, outer = first / inner, i = first % inner;
+    dst += outer * n * v->bytes;
+    for (int k = v->axis - 1; k >= 0; k--) {
+        at[k] = outer % w->n[k];
+        outer /= w->n[k];
+    }
+    while (first < last) {
         const char *src = w->src;
         int in = 1;
-        for (int k = 0; k < v.axis; k++) {
-            const ptrdiff_t place = at[k] - w->start[k], i = place / w->step[k];
-            in &= place >= 0 && place % w->step[k] == 0 && i < w->count[k];
-            src += i * w->s[k];
+        for (int k = 0; k < v->axis; k++) {
+            const ptrdiff_t place = at[k] - w->start[k], j = place / w->step[k];
+            in &= place >= 0 && place % w->step[k] == 0 && j < w->count[k];
+            src += j * w->s[k];
         }
-        for (ptrdiff_t from = 0; from < w->n[v.axis]; from += v.chunk)
-            tf_embed_chunk(w, &v, in, from, src, dst + from * v.bytes, near_part, held);
-        dst += w->n[v.axis] * v.bytes;
-        for (int k = v.axis - 1; k >= 0 && ++at[k] == w->n[k]; k--)
+        for (; i < inner && first < last; i++, first++)
+            tf_embed_chunk(w, v, in, i * v->chunk, src, dst + i * v->chunk * v->bytes, near_part, held);
+        i = 0;
+        dst += n * v->bytes;
+        for (int k = v->axis - 1; k >= 0 && ++at[k] == w->n[k]; k--)
             at[k] = 0;
     }
     if (memory)

@@ -7,6 +7,7 @@ from tenferro._core.asking cimport asked
 from tenferro._core.eager cimport EagerTensor, as_eager, as_operand, constant_value
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport dtype_object
+from tenferro._core.state cimport engine_for
 from tenferro._core.tensor cimport export_array
 from .gathers cimport along, integers
 from .slicing cimport slice_axis
@@ -17,6 +18,7 @@ import numpy as np
 from tenferro.errors import DTypeMismatchError, ShapeMismatchError, ValidationError
 from .composites import broadcast_arrays
 from .index import take
+from .sorted_lines import argsort as sorted_order
 
 
 cdef inline bint far(EagerTensor x) noexcept:
@@ -40,9 +42,10 @@ cdef EagerTensor order(EagerTensor x, int axis, bint descending):
     if far(x):
         return asked("argsort", x, (), {"axis": axis, "descending": descending})
     array = export_array(&x.v)
+    cdef int threads = engine_for(x.rt).threads if x.v.meta.rank > 1 else 1
     if not descending:
-        return positions(x, np.argsort(array, axis, kind="stable"))
-    return positions(x, array.shape[axis] - 1 - np.flip(np.argsort(np.flip(array, axis), axis, kind="stable"), axis))
+        return positions(x, sorted_order(array, axis, threads))
+    return positions(x, array.shape[axis] - 1 - np.flip(sorted_order(np.flip(array, axis), axis, threads), axis))
 
 
 cdef EagerTensor gathered(EagerTensor x, EagerTensor idx, int axis):

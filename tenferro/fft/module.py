@@ -9,7 +9,10 @@ from functools import lru_cache
 
 import numpy as np
 
+from tenferro._kernels.parallel import threads_here
+
 MODULE_ID = "tenferro.fft.v1"
+LARGE = 1 << 17         # numbers from which threads pay
 ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 _COMPLEX = {"float32": np.dtype("complex64"), "float64": np.dtype("complex128")}
 _REAL = {"complex64": np.dtype("float32"), "complex128": np.dtype("float64")}
@@ -55,24 +58,31 @@ def ordered(run):
     return executor
 
 
+def shared(f, x, **params):
+    """A transform of SciPy; the engine's threads take its lines where there are many numbers."""
+    if x.size < LARGE:
+        return f(x, **params)
+    return f(x, workers=threads_here(), **params)
+
+
 @ordered
 def _run_c2c(x, axes, inverse, norm):
     import scipy.fft
     if len(axes) == 1:          # half the overhead
-        return (scipy.fft.ifft if inverse else scipy.fft.fft)(x, axis=axes[0], norm=norm)
-    return (scipy.fft.ifftn if inverse else scipy.fft.fftn)(x, axes=axes, norm=norm)
+        return shared(scipy.fft.ifft if inverse else scipy.fft.fft, x, axis=axes[0], norm=norm)
+    return shared(scipy.fft.ifftn if inverse else scipy.fft.fftn, x, axes=axes, norm=norm)
 
 
 @ordered
 def _run_r2c(x, axis, norm):
     import scipy.fft
-    return scipy.fft.rfft(x, axis=axis, norm=norm)
+    return shared(scipy.fft.rfft, x, axis=axis, norm=norm)
 
 
 @ordered
 def _run_c2r(x, axis, n, norm):
     import scipy.fft
-    return scipy.fft.irfft(x, n=n, axis=axis, norm=norm)
+    return shared(scipy.fft.irfft, x, n=n, axis=axis, norm=norm)
 
 
 # ---- rules -----------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import ValidationError
 from ..operations import OPERATIONS
 from .arguments import checked_norm, fitted, one_axis, tensor
-from .module import ADJOINT, call, ordered
+from .module import ADJOINT, call, ordered, shared
 
 _INVERSE = {1: 1, 2: 3, 3: 2, 4: 4}
 
@@ -51,10 +51,10 @@ def run(x, axis, sine, kind, norm, orthogonal):
     import scipy.fft
     f = scipy.fft.dst if sine else scipy.fft.dct
     if x.dtype.kind == "f":
-        return f(x, type=kind, axis=axis, norm=norm, orthogonalize=orthogonal)
+        return shared(f, x, type=kind, axis=axis, norm=norm, orthogonalize=orthogonal)
     # SciPy ignores `orthogonalize` for complex numbers.
     parts = np.ascontiguousarray(x)[..., None].view(np.finfo(x.dtype).dtype)
-    y = f(parts, type=kind, axis=axis, norm=norm, orthogonalize=orthogonal)
+    y = shared(f, parts, type=kind, axis=axis, norm=norm, orthogonalize=orthogonal)
     return np.ascontiguousarray(y).view(x.dtype)[..., 0]
 
 
