@@ -4,7 +4,7 @@ cimport cython
 
 from .abi cimport *
 from .custom_node cimport Rules, call_in, known_to, new_rules, outputs, recorded_call
-from .eager cimport EagerTensor, alias, alias_in, check, constant_value, weak_scalar
+from .eager cimport EagerTensor, alias, alias_in, as_operand, check, weak_scalar
 from .state cimport EagerRuntime, ambient_runtime
 
 import functools
@@ -42,7 +42,7 @@ cdef tuple operands(tuple inputs, EagerRuntime rt):
                                            "detach_into(runtime)", lhs=rt.id, rhs=t.rt.id)
         else:
             t = weak_scalar(x, dtype)
-            t = constant_value(rt, x, -1, False) if t is None else alias_in(t, rt)
+            t = as_operand(x, rt) if t is None else alias_in(t, rt)
         xs.append(t)
     return tuple(xs)
 

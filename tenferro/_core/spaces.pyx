@@ -236,7 +236,7 @@ def space_by_name(str name not None, str op not None):
     """
     if name == "cpu":
         return HOST_SPACE
-    for k in range(1, len(memories)):
+    for k in range(len(memories) - 1, 0, -1):
         if memories[k].name == name:
             return k
     raise PlacementError(f"{op}: there is no memory {name!r}; open an engine for it first, such as tenferro.engine('cupy')",

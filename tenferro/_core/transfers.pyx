@@ -54,6 +54,10 @@ def constant_from_host(EagerSession self, array):
     return t
 
 
+cdef int named(object device, int here, str op) except -1:
+    return here if device == placement(here) else space_by_name(device, op)
+
+
 def placed(EagerTensor x not None, device=None, str op not None="to_device"):
     """An untracked tensor in another memory; itself if it lies there.
 
@@ -69,9 +73,10 @@ def placed(EagerTensor x not None, device=None, str op not None="to_device"):
     RuntimeStateError
         The tensor is tracked.
     """
-    cdef int space = engine_for(x.rt).space if device is None else space_by_name(device, op)
+    cdef int space
     cdef EagerTensor t
     check(x)
+    space = engine_for(x.rt).space if device is None else named(device, x.v.buf.space, op)
     if space == x.v.buf.space:
         return x
     if x.node != NULL and not x.node.flags & CAPTURED:

@@ -136,6 +136,9 @@ class DeviceEngine(NamespaceEngine, DeviceKernels):
     def _conversions(self, plain):
         return None, None
 
+    def _kinds_of_dtypes(self):
+        return {d: d.kind for d in self._dtypes}        # `DeviceMemory.layout` tells NumPy's
+
     def _method(self, op):
         """Bind the method of an operation; returns who computes it."""
         f = getattr(type(self), op)

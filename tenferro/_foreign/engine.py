@@ -79,8 +79,12 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
         name = name or (declared if isinstance(declared, str) else given.__name__.rpartition(".")[2])
         self._prepare(name, set(ALL) - _lacking(self.xp), not torch, not plain, *self._conversions(plain))
         self._dtypes = {np.dtype(d): getattr(self.xp, d) for d in ALL if hasattr(self.xp, d)}
-        self._kinds = {self.xp.zeros((), dtype=t).dtype: d.kind for d, t in self._dtypes.items()}
+        self._kinds = self._kinds_of_dtypes()
         self._levels = {op: self._method(op) for op in OPERATIONS}
+
+    def _kinds_of_dtypes(self):
+        """Kind of each dtype as arrays have it."""
+        return {self.xp.zeros((), dtype=t).dtype: d.kind for d, t in self._dtypes.items()}
 
     def _conversions(self, plain):
         """`from_host` and `to_host`, or None where NumPy's arrays are the library's."""

@@ -1,7 +1,7 @@
 """Gathers and scatters: the recorded operations, and what public functions make of their arguments."""
 
 from tenferro._core.asking cimport asked
-from tenferro._core.eager cimport (apply2, as_operand, cast, computed_in, constant_value, emit1, emit2, emit_n, fresh,
+from tenferro._core.eager cimport (apply2, as_operand, cast, computed_in, emit1, emit2, emit_n, fresh,
                                    scalar_like)
 from tenferro._core.memory cimport *
 from tenferro._core.optable cimport Op, dtype_object
@@ -80,7 +80,7 @@ cdef EagerTensor zero_block(EagerTensor g, const Meta *idx, const Py_ssize_t *p)
 
 cdef EagerTensor counting(EagerTensor like, const Meta *m):
     """0, 1, 2, ... in the shape of m, row-major."""
-    return constant_value(like.rt, np.arange(m.size, dtype=np.int64).reshape(shape_tuple(m)), -1, False)
+    return as_operand(np.arange(m.size, dtype=np.int64).reshape(shape_tuple(m)), like.rt)
 
 
 cdef EagerTensor winners(EagerTensor idx, const Py_ssize_t *p, const Meta *whole):
@@ -92,7 +92,7 @@ cdef EagerTensor winners(EagerTensor idx, const Py_ssize_t *p, const Meta *whole
     for i in range(p[1]):
         size *= whole.dims[p[2 + i]]
     q[0], q[1], q[2], q[3] = 0, 1, 0, -1
-    last = constant_value(idx.rt, np.zeros(size, np.int64), -1, False)
+    last = as_operand(np.zeros(size, np.int64), idx.rt)
     last = take_axes(scatter_at(Op.SCATTER, last, order, idx, q, True), idx, q)
     for i in range(rank):
         dims[i] = idx.v.meta.dims[i]

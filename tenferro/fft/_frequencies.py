@@ -3,7 +3,7 @@
 import numpy as np
 
 from .._core.handles import constant
-from .._standard.host import checked_device
+from .._core.transfers import placed
 from ..operations import OPERATIONS
 from .arguments import axes_and_lengths, length, tensor
 
@@ -39,8 +39,7 @@ def fftfreq(n, d=1.0, dtype=None, device=None):
     >>> tfr.fft.fftfreq(4, d=0.5)
     EagerTensor([ 0. ,  0.5, -1. , -0.5], dtype=float64)
     """
-    checked_device(device, "fftfreq")
-    return constant(np.fft.fftfreq(length(n, "fftfreq"), d), dtype=dtype)
+    return placed(constant(np.fft.fftfreq(length(n, "fftfreq"), d), dtype=dtype), device, "fftfreq")
 
 
 def rfftfreq(n, d=1.0, dtype=None, device=None):
@@ -74,8 +73,7 @@ def rfftfreq(n, d=1.0, dtype=None, device=None):
     >>> tfr.fft.rfftfreq(4, d=0.5)
     EagerTensor([0. , 0.5, 1. ], dtype=float64)
     """
-    checked_device(device, "rfftfreq")
-    return constant(np.fft.rfftfreq(length(n, "rfftfreq"), d), dtype=dtype)
+    return placed(constant(np.fft.rfftfreq(length(n, "rfftfreq"), d), dtype=dtype), device, "rfftfreq")
 
 
 def _rolled(x, axes, half, op):

@@ -6,6 +6,7 @@ import numpy as np
 
 from .._core.eager import EagerTensor
 from .._core.handles import constant
+from .._core.transfers import placed
 from ..errors import AxisError, DTypeMismatchError, ShapeMismatchError, ValidationError
 from ..operations import OPERATIONS
 
@@ -13,7 +14,7 @@ _NORMS = ("backward", "ortho", "forward")
 
 
 def tensor(x):
-    return x if isinstance(x, EagerTensor) else constant(x)
+    return x if isinstance(x, EagerTensor) else placed(constant(x))
 
 
 def as_complex(x):

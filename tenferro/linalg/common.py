@@ -5,6 +5,7 @@ import numpy as np
 import tenferro as tfr
 
 from .._core.eager import EagerTensor
+from .._core.transfers import placed
 from ..errors import HostAccessError, ShapeMismatchError, ValidationError
 
 MODULE_ID = "tenferro.linalg.v1"
@@ -20,6 +21,11 @@ def operations(rt):
         return rt.extension(MODULE_ID)
 
 
+def constant_in(runtime, array):
+    """A constant where the engine of the moment computes."""
+    return placed(runtime.constant_from(array))
+
+
 def call(name, *tensors, **params):
     """Run an operation of the module in the runtime of its tensors."""
     x = tensors[0]
@@ -31,7 +37,7 @@ def call(name, *tensors, **params):
 def matrix(x, op, argument="a", least=2, square=False, like=None):
     """Operand as an inexact tensor with enough axes, in the runtime of `like` if that is a tensor."""
     if not isinstance(x, EagerTensor):
-        x = like.runtime.constant_from(np.asarray(x)) if isinstance(like, EagerTensor) else tfr.asarray(x)
+        x = constant_in(like.runtime, np.asarray(x)) if isinstance(like, EagerTensor) else tfr.asarray(x)
     if x.dtype.kind not in "fc":
         x = tfr.cast(x, np.float64)
     if x.ndim < least or (square and x.shape[-1] != x.shape[-2]):

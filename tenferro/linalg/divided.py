@@ -11,7 +11,7 @@ import tenferro as tfr
 
 from .._core.eager import EagerTensor
 from ..errors import ShapeMismatchError
-from .common import value
+from .common import constant_in, value
 
 EPS = np.finfo(np.float64).eps
 
@@ -32,7 +32,7 @@ class Scalar:
 
     def checked(self, y, x, name):
         if not isinstance(y, EagerTensor):
-            y = self.rt.constant_from(np.asarray(y))
+            y = constant_in(self.rt, np.asarray(y))
         if y.dtype.kind not in "fc" or y.dtype.itemsize < 8 * (1 + (y.dtype.kind == "c")):
             y = tfr.cast(y, np.complex128 if y.dtype.kind == "c" else np.float64)
         if y.shape == x.shape:
@@ -47,12 +47,12 @@ class Scalar:
         """The derivative of an order; a constant, unless f depends on tensors that are differentiated."""
         known = order > 0 and self.df is not None
         f, name = (self.df, "df") if known else (self.f, "f")
-        constant = self.checked(f(self.rt.constant_from(points)), points, name)
+        constant = self.checked(f(constant_in(self.rt, points)), points, name)
         if order == known:
             return constant
         x = self.rt.variable_from(points)
         y = self.checked(f(x), x, name)
-        ones = self.rt.constant_from(np.ones(points.shape))
+        ones = constant_in(self.rt, np.ones(points.shape))
         for _ in range(order - known):
             found = self.rt.jvp_optional([y], [x], [ones])[0]
             y = tfr.zeros_like(y) if found is None else found
@@ -98,7 +98,7 @@ def second(f, w):
     x, y = np.broadcast_arrays(w[..., :, None], w[..., None, :])
     slope, d = value(f(w, 1))[..., None, :], value(first(f, w))
     size = np.abs(slope) + np.abs(d)
-    c = value(stable_quotient(f.rt.constant_from(slope - d), size, x, y, lambda z: f(z, 2).detach(), lambda t: t))
+    c = value(stable_quotient(constant_in(f.rt, slope - d), size, x, y, lambda z: f(z, 2).detach(), lambda t: t))
     n = w.shape[-1]
     low, middle, high = np.sort(np.indices((n, n, n)), axis=0)
     span = w[..., high] - w[..., low]

@@ -9,7 +9,7 @@ import tenferro as tfr
 from .._core.eager import EagerTensor
 from .._files import on_host
 from ..errors import AxisError, ShapeMismatchError, ValidationError
-from .common import call, eps, matrix, value
+from .common import call, constant_in, eps, matrix, value
 from .decompositions import singular_values
 
 
@@ -93,7 +93,7 @@ def matrix_rank(a, tol=None, hermitian=False, *, rtol=None):
     a = matrix(a, "matrix_rank")
     s = value(call("svdvals", a.detach(), op="matrix_rank"))
     bound = _beside(tol) if tol is not None else s.max(-1, keepdims=True, initial=0) * _beside(relative_tolerance(a, rtol))
-    return a.runtime.constant_from(np.asarray((s > bound).sum(-1), np.int64))
+    return constant_in(a.runtime, np.asarray((s > bound).sum(-1), np.int64))
 
 
 def matrix_power(a, n):

@@ -6,13 +6,13 @@ are applied by them, so that a derivative of any order needs no other decomposit
 
 import numpy as np
 
-from .common import adj, call, mm, plus
+from .common import adj, call, mm, plus, value
 
 
 def factors(a, tolerance):
     """Rank, s, and (U, 1/s, V.H), with 0 for the reciprocals of what a tolerance, relative to the largest, makes zero."""
     u, s, vh = call("svd", a.detach(), op="lstsq")
-    found = s.numpy()
+    found = value(s)
     kept = found > tolerance * found.max(-1, keepdims=True, initial=0)
     inverse = np.where(kept, 1 / np.where(kept, found, 1), 0).astype(found.dtype)
     return kept.sum(-1), s, (u, inverse, vh)

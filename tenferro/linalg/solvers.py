@@ -9,7 +9,7 @@ import tenferro as tfr
 from .._core.eager import EagerTensor
 from ..errors import ShapeMismatchError, ValidationError
 from . import _checks
-from .common import call, matrix, value
+from .common import call, constant_in, matrix, value
 from .solving import factored
 
 
@@ -266,5 +266,5 @@ def lstsq(a, b, rcond=None):
         residuals = tfr.sum(tfr.real((r := b - tfr.matmul(a, x)) * tfr.conj(r)), axis=-2)
     else:
         residuals = tfr.zeros((0,), s.dtype)
-    rank = a.runtime.constant_from(np.asarray(rank))
+    rank = constant_in(a.runtime, np.asarray(rank))
     return LstsqResult(tfr.squeeze(x, -1) if vector else x, residuals, rank, s)

@@ -7,7 +7,7 @@ import numpy as np
 
 from .._core.eager import EagerTensor
 from ..errors import LinAlgError, UnsupportedAdRuleError, ValidationError
-from .common import adj, call, matrix, mm, plus, value
+from .common import adj, call, constant_in, matrix, mm, plus, value
 from .decompositions import SVDResult, qr, svd
 from .solvers import solve
 
@@ -187,7 +187,7 @@ def rsvd(a, k, *, oversampling=10, power_iterations=2, seed=0):
     omega = random_matrix(np.random.default_rng(seed), (a.shape[-1], samples), a.dtype)
     # Without samples beyond the rank, which have no derivative.
     omega = omega[:, :max(k, call("sketch_rank", a.detach(), omega).item())]
-    q, ah = qr(mm(a, a.runtime.constant_from(omega))).Q, adj(a)
+    q, ah = qr(mm(a, constant_in(a.runtime, omega))).Q, adj(a)
     for _ in range(power_iterations):
         q = qr(mm(a, qr(mm(ah, q)).Q)).Q
     u, s, vh = svd(mm(adj(q), a), full_matrices=False)
