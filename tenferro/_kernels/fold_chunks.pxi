@@ -5,6 +5,7 @@
 cdef enum:
     FEW = 64            # results up to which a fold is cut along the axes that it folds
     PARTIAL = 64        # partial results of each
+    WIDTH = 1024        # neighbouring results that are not cut
 
 ctypedef struct Folding:
     const tf_folder *f
@@ -42,6 +43,36 @@ cdef void fold_chunk(void *arg, Py_ssize_t chunk, int slot) noexcept nogil:
         w.error = -1
 
 
+cdef bint has_long_columns(const Folding *w) noexcept nogil:
+    """Whether rows of neighbouring results, which are too few to be cut, are added up."""
+    return (w.rank == 2 and w.os[0] == 0 and w.os[1] == w.xs[1] == w.part * 2 < w.xs[0] and w.shape[1] * w.parts >= 16
+            and w.shape[1] < 2 * WIDTH and w.shape[0] >= 2 * TF_ROWS)
+
+
+cdef int fold_rows(int threads, Folding *w) noexcept nogil:
+    """Cut along the folded axis into parts of as many leaves as a power of two, which leaves the order of summation as it is."""
+    cdef Folding whole = w[0]
+    cdef Py_ssize_t step = w.shape[1] * w.os[1], pieces
+    cdef char *memory
+    cdef int i
+    w.axis, w.each, w.step, w.mul = 0, TF_ROWS, step, 1
+    while w.each * w.shape[1] < CHUNK:
+        w.each *= 2
+    pieces = (w.shape[0] + w.each - 1) // w.each
+    memory = <char *> malloc(w.sums * pieces * step)
+    if memory == NULL:
+        return -1
+    for i in range(w.sums):
+        w.out[i], w.div[i] = memory + i * pieces * step, 1
+    parallel(threads, pieces, fold_chunk, w)
+    for i in range(w.sums):
+        if w.error == 0:
+            tf_join(w.f, w.shape[1] * w.parts, w.out[i], step, w.shape[0] // w.each, pieces, whole.out[i], whole.mul,
+                    whole.div[i])
+    free(memory)
+    return w.error
+
+
 cdef int fold_many(int threads, Folding *w, Py_ssize_t size) noexcept nogil:
     """Cut along an axis that stays; the last one in pieces that are folded like the whole."""
     cdef int i, last = -1
@@ -50,12 +81,13 @@ cdef int fold_many(int threads, Folding *w, Py_ssize_t size) noexcept nogil:
     for i in range(w.rank):
         if w.os[i]:
             last = i
-            if w.axis < 0 or w.shape[i] > w.shape[w.axis]:
-                w.axis = i
+    for i in range(last + 1):
+        if w.os[i] and (w.axis < 0 or (w.shape[i] > w.shape[w.axis] and (i < last or w.shape[i] >= 2 * WIDTH))):
+            w.axis = i
     if w.axis < 0 or threads == 1 or pieces < 2:
         return fold_range(w, w.shape, 0, 0)
     if w.axis == last:
-        least = 1024
+        least = WIDTH
     w.each = max((w.shape[w.axis] + pieces - 1) // pieces, least)
     while w.axis == last and 0 < w.shape[w.axis] % w.each < 16 and w.each < w.shape[w.axis]:
         w.each += 16
@@ -123,6 +155,8 @@ cdef int fold_chunks(int threads, Folding *w, const tf_folder *adder, const Meta
         return fold_range(w, w.shape, 0, 0)
     if out.size <= FEW and adder != NULL:
         return fold_few(threads, w, adder, out.itemsize, x.size)
+    if threads > 1 and w.f == adder and has_long_columns(w):
+        return fold_rows(threads, w)
     return fold_many(threads, w, x.size)
 
 

@@ -258,4 +258,29 @@ static int tf_fold(const tf_folder *f, int rank, const tf_int *shape, const tf_i
     return 0;
 }
 
+/* One fold of what `tf_fold` has made of parts of 2^k leaves each, the last of `all` maybe of fewer, in the order of one fold of
+ * all leaves. There are m results in a part; parts are overwritten. */
+static void tf_join(const tf_folder *f, tf_int m, char *parts, tf_int step, tf_int full, tf_int all, char *out, double mul,
+                    double div) {
+    char *level[64], *acc = parts + full * step;
+    size_t count = 0, k;
+    for (tf_int p = 0; p < full; p++) {
+        char *t = parts + p * step;
+        for (k = 0; count >> k & 1; k++)
+            f->add(t, level[k], m);
+        level[k] = t;
+        count++;
+    }
+    k = 0;
+    if (all == full) {
+        while (!(count >> k & 1))
+            k++;
+        acc = level[k++];
+    }
+    for (; count >> k; k++)
+        if (count >> k & 1)
+            f->add(acc, level[k], m);
+    f->finish(acc, m, m, out, f->item, 1, mul, div, NULL, 0);
+}
+
 #endif

@@ -17,6 +17,9 @@ cdef extern from "folds.h":
                      const void *c) noexcept nogil
         int (*finish)(void *acc, Py_ssize_t plane, Py_ssize_t m, char *out, Py_ssize_t so, double n, double mul, double div,
                       void *c, int again) noexcept nogil
+    enum: TF_ROWS
+    void tf_join(const tf_folder *f, Py_ssize_t m, char *parts, Py_ssize_t step, Py_ssize_t full, Py_ssize_t all,
+                 char *out, double mul, double div) noexcept nogil
     int tf_fold(const tf_folder *f, int rank, const Py_ssize_t *shape, const Py_ssize_t *xs, const Py_ssize_t *os,
                 const char *x, char *out, Py_ssize_t parts, Py_ssize_t part, double mul, double div) noexcept nogil
 

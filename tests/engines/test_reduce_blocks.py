@@ -10,6 +10,7 @@ import pytest
 from support import ALL_DTYPES, COMPLEX_DTYPES, DIFF_DTYPES, INT_DTYPES, REAL_DTYPES, assert_same, const, random_layout, sample
 
 import tenferro as tfr
+from tenferro_cpu import CpuEngine
 
 NAN, INF = np.nan, np.inf
 SHAPES = [(4099,), (1031, 67), (67, 1031), (2500, 3), (3, 2500), (5, 4097), (33, 1, 5, 41), (9, 70, 11), (2, 3, 300, 2)]
@@ -79,6 +80,16 @@ def test_integers_are_exact(shape, dtype):
         for axes in all_axes(a.ndim):
             assert_same(tfr.sum(const(a), axes), np.sum(a, axes))
             assert_same(tfr.sum(const(a), axes, dtype=dtype), np.sum(a, axes, dtype=dtype))
+
+
+@pytest.mark.parametrize("shape", [(4096, 70), (2049, 101), (10_001, 20), (70, 2047), (129, 1100), (8, 600, 64)], ids=str)
+def test_sums_of_rows_with_any_number_of_threads(shape):
+    for dtype in ("float32", "float64", "complex64", "complex128", "int64"):
+        x = const(sample(np.random.default_rng(9), shape, dtype))
+        want = tfr.sum(x, axis=-2).numpy()
+        for count in (1, 2, 3, 8):
+            with tfr.session(CpuEngine.threaded(count)):
+                assert tfr.sum(const(x.numpy()), axis=-2).numpy().tobytes() == want.tobytes()
 
 
 def test_elements_of_any_size():
