@@ -50,7 +50,7 @@ cdef bint has_long_columns(const Folding *w) noexcept nogil:
 
 
 cdef int fold_rows(int threads, Folding *w) noexcept nogil:
-    """Cut along the folded axis into parts of as many leaves as a power of two, which leaves the order of summation as it is."""
+    """Cut along the folded axis into parts of as many leaves as a power of two, which keeps the order of summation."""
     cdef Folding whole = w[0]
     cdef Py_ssize_t step = w.shape[1] * w.os[1], pieces
     cdef char *memory

@@ -258,8 +258,8 @@ static int tf_fold(const tf_folder *f, int rank, const tf_int *shape, const tf_i
     return 0;
 }
 
-/* One fold of what `tf_fold` has made of parts of 2^k leaves each, the last of `all` maybe of fewer, in the order of one fold of
- * all leaves. There are m results in a part; parts are overwritten. */
+/* One fold of what `tf_fold` has made of parts of 2^k leaves each, the last of `all` maybe of fewer, in the order of one fold
+ * of all leaves. There are m results in a part; parts are overwritten. */
 static void tf_join(const tf_folder *f, tf_int m, char *parts, tf_int step, tf_int full, tf_int all, char *out, double mul,
                     double div) {
     char *level[64], *acc = parts + full * step;

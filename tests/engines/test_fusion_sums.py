@@ -184,8 +184,9 @@ def test_an_operand_that_dies_is_not_overwritten_by_a_sum():
         check(lambda x, s, b: (tfr.sin(x * tfr.exp(s)) * tfr.tanh(x + tfr.exp(b) * s)).sum(), arrays)
 
 
-@pytest.mark.parametrize("shapes", [((1100, 150), (150,)), ((137, 1500), (1500,)), ((400, 500), (400, 1)), ((200_003,), ()), ((70_001, 3), (3,)),
-                                    ((3, 70_001), (3, 1)), ((64, 33, 100), (33, 1)), ((30, 7000), (7000,))], ids=str)
+@pytest.mark.parametrize("shapes", [((1100, 150), (150,)), ((137, 1500), (1500,)), ((400, 500), (400, 1)),
+                                    ((200_003,), ()), ((70_001, 3), (3,)), ((3, 70_001), (3, 1)), ((64, 33, 100), (33, 1)),
+                                    ((30, 7000), (7000,))], ids=str)
 def test_any_number_of_threads(shapes):
     for dtype in ("float64", "complex64"):
         arrays = next(layouts(shapes, dtype))
