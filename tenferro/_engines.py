@@ -16,6 +16,12 @@ def engines():
     -------
     list of EngineRecord
         This distribution's engines first.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> [record.name for record in tfr.engines() if record.name == "cpu"]
+    ['cpu']
     """
     from ._engine_lookup import records
     return records()
@@ -45,6 +51,12 @@ def engine(spec, /, **options):
         The engine cannot be used here; the message says why.
     EngineError
         The plugin failed to open it; the failure is chained.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.engine("cpu").name
+    'cpu'
     """
     if spec == "cpu" and not options:
         from tenferro_cpu import CpuEngine

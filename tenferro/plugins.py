@@ -21,6 +21,11 @@ from .hookspecs import GROUP, PROJECT, EngineInfo
 
 __all__ = ["Plugin", "discover", "forget"]
 
+
+def __dir__():
+    return sorted({*__all__, *(name for name in globals() if name.startswith("__"))})
+
+
 OWN = {"cpu": "tenferro_cpu.plugin", "cupy": "tenferro_cupy.plugin"}
 """The entry points of this distribution, for a source tree that is used without being installed."""
 
@@ -34,6 +39,27 @@ _here = threading.local()
 @dataclass(frozen=True, kw_only=True)
 class Plugin:
     """A plugin as it was found.
+
+    Parameters
+    ----------
+    name, value : str
+        The entry point's.
+    distribution, version : str
+        Where it comes from; empty when that cannot be read.
+    engines : tuple of EngineInfo
+        What it offers.
+    seconds : float
+        How long importing and asking took.
+    skipped : bool
+        Whether ``TENFERRO_PLUGINS`` leaves it out, so that it was not imported.
+    error : str, optional
+        Why it offers nothing.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.plugins.discover()[0].own
+    True
 
     Attributes
     ----------
@@ -94,6 +120,12 @@ def discover():
     ------
     RuntimeStateError
         A plugin asks for engines while it is imported or asked itself.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> [info.name for info in tfr.plugins.discover()[0].engines]
+    ['cpu', 'cpu-threads']
     """
     global _known
     if _known is None:
@@ -110,7 +142,19 @@ def discover():
 
 
 def forget():
-    """Let the next call look for plugins again, for example after one was installed."""
+    """Let the next call look for plugins again, for example after one was installed.
+
+    Returns
+    -------
+    None
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> tfr.plugins.forget()
+    >>> tfr.plugins.discover()[0].name
+    'cpu'
+    """
     global _known
     _known = None
 

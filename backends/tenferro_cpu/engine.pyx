@@ -34,7 +34,19 @@ cdef class CpuEngine(ExecutionEngine):
 
     @staticmethod
     def serial():
-        """Engine that computes on the calling thread. BLAS has a thread count of its own, which this engine leaves alone."""
+        """Engine that computes on the calling thread. BLAS has a thread count of its own, which this engine leaves alone.
+
+        Returns
+        -------
+        CpuEngine
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> from tenferro_cpu import CpuEngine
+        >>> CpuEngine.serial().threads
+        1
+        """
         return CpuEngine()
 
     @staticmethod
@@ -52,10 +64,21 @@ cdef class CpuEngine(ExecutionEngine):
             ``OMP_NUM_THREADS`` and ``SLURM_CPUS_PER_TASK`` that is set, else as many as the process may use CPUs by its
             affinity mask and the quota of its control group.
 
+        Returns
+        -------
+        CpuEngine
+
         Raises
         ------
         ValidationError
             The number, or the variable that the message names, is no whole number from 1 to 1024.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> from tenferro_cpu import CpuEngine
+        >>> CpuEngine.threaded(2).threads
+        2
         """
         cdef CpuEngine engine = CpuEngine()
         cdef int count = counting.count(n)

@@ -129,6 +129,14 @@ def draw(EagerRuntime self, EagerTensor tensor not None, max_nodes=100):
     ------
     ContextMismatchError
         The tensor belongs to another runtime.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable(2.0)
+    >>> drawing = x.runtime.draw(x * x)
+    >>> [node.op for node in drawing.nodes if not node.leaf]
+    ['mul']
     """
     check(tensor)
     if tensor.rt is not self:

@@ -75,6 +75,14 @@ cdef class EagerTensor:
     """A concrete tensor of a runtime, tracked (it takes part in derivatives) or not.
 
     Eager tensors are made by `tenferro.variable`, `tenferro.constant`, `EagerRuntime.variable_from`, ... and by operations.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> y = tfr.sum(x * x)
+    >>> y.backward()[x]
+    EagerTensor([2., 4.], dtype=float64)
     """
 
     __array_priority__ = 1000.0

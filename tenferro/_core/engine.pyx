@@ -51,11 +51,25 @@ cdef kernel_t *kernel_table() except NULL:
 @cython.binding(False)
 @cython.embedsignature.format("clinic")
 cdef class ExecutionEngine:
-    """Base class of engines.
+    """ExecutionEngine(name="host", kind="host", context_id="host")\n--\n\nBase class of engines.
 
     An engine has a ``name``, a ``kind`` and a ``context_id`` that identifies its memory space. A runtime accepts one
     identity per kind; all engines of host memory share theirs. A compiled engine registers a C function for each operation
     (signature ``kernel_t`` in ``tenferro/_core/abi.pxd``); an operation without one raises ``UnsupportedError``.
+
+    Parameters
+    ----------
+    name, kind : str
+        "host" is the kind of all engines of host memory.
+    context_id : hashable
+        Identity of the memory space.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> engine = tfr.ExecutionEngine("mine")
+    >>> engine.name, engine.kind
+    ('mine', 'host')
     """
 
     def __cinit__(self, *args, **kwargs):
@@ -101,12 +115,26 @@ cdef class ExecutionEngine:
         abi : int
             The ``ENGINE_ABI`` that the function was compiled with.
 
+        Returns
+        -------
+        None
+
         Raises
         ------
         EngineError
             The ABI is not that of this library; the message names both.
         ValidationError
             There is no such operation.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> engine = tfr.ExecutionEngine("mine")
+        >>> try:
+        ...     engine.register_kernel("exp", None, -1)
+        ... except (TypeError, ValueError, tfr.errors.EngineError) as error:
+        ...     print("refused")
+        refused
         """
         cdef int k = op_number(op)
         self.register(k, <kernel_t> PyCapsule_GetPointer(kernel, "tenferro.kernel"), abi)
@@ -120,6 +148,23 @@ cdef class ExecutionEngine:
         ----------
         error : BaseException
             The failure.
+
+        Returns
+        -------
+        None
+
+        Raises
+        ------
+        TypeError
+            No exception is given.
+
+        Examples
+        --------
+        >>> import tenferro as tfr
+        >>> engine = tfr.ExecutionEngine("mine")
+        >>> engine.mark_broken(OSError("the device is gone"))
+        >>> engine.fault
+        OSError('the device is gone')
         """
         cdef kernel_t *table
         cdef int i

@@ -111,6 +111,14 @@ def explain(EagerRuntime self, EagerTensor output not None):
     ValidationError
         An untracked tensor, or a structure for which no program is kept: one with custom operations, linear algebra or Fourier
         transforms, hooks, or more than 100,000 nodes.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable([1.0, 2.0])
+    >>> explanation = x.runtime.explain(tfr.sum(tfr.exp(-x * x)))
+    >>> type(explanation).__name__
+    'Explanation'
     """
     from .._explanation import Explanation
     cdef Program p

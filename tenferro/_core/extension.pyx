@@ -228,10 +228,33 @@ def extension(self, str module_id not None):
 
     Tensors (array-likes, numbers) are given by position, static parameters by keyword.
 
+    Parameters
+    ----------
+    module_id : str
+        Such as ``"mylib.sparse.v1"``.
+
+    Returns
+    -------
+    object
+        Its attributes are the operations.
+
     Raises
     ------
     ValidationError
         No such module is installed in this runtime.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> class Doubling:
+    ...     module_id = "mylib.doubling.v1"
+    ...     def configure(self, registrar):
+    ...         registrar.operation("twice", lambda x: x, lambda x: x)
+    ...         registrar.executor("twice", "host", lambda x: 2.0 * x)
+    >>> rt = tfr.EagerRuntime()
+    >>> epoch = rt.install_extension_module(Doubling())
+    >>> rt.extension("mylib.doubling.v1").twice(rt.constant_from([1.0, 2.0]))
+    EagerTensor([2., 4.], dtype=float64)
     """
     cdef Extension e = Extension.__new__(Extension)
     if isinstance(self, EagerSession):
@@ -389,6 +412,18 @@ def install_extension_module(EagerRuntime self, module):
         Malformed id.
     RuntimeStateError
         Chained from the exception that ``configure`` raised, the runtime being as it was.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> class Doubling:
+    ...     module_id = "mylib.doubling.v1"
+    ...     def configure(self, registrar):
+    ...         registrar.operation("twice", lambda x: x, lambda x: x)
+    ...         registrar.executor("twice", "host", lambda x: 2.0 * x)
+    >>> rt, module = tfr.EagerRuntime(), Doubling()
+    >>> rt.install_extension_module(module) == rt.install_extension_module(module)
+    True
     """
     cdef Extensions e = extensions_of(self)
     cdef Installed have

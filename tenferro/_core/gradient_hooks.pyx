@@ -130,6 +130,15 @@ def register_hook(EagerTensor self, hook):
         The tensor is not tracked.
     ValidationError
         `hook` is not callable; in a sweep, the hook has returned something of another type, shape or dtype.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> x = tfr.variable(3.0)
+    >>> with x.register_hook(lambda g: 10.0 * g):
+    ...     g = (x * x).backward()[x]
+    >>> g
+    EagerTensor(60., dtype=float64)
     """
     cdef HookHandle h
     check(self)

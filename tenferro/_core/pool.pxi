@@ -234,6 +234,13 @@ def buffer_limit(nbytes=None):
     ------
     ValidationError
         A negative number.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> before = tfr.buffer_limit()
+    >>> tfr.buffer_limit(before) == before
+    True
     """
     global pool_limit
     if nbytes is not None:

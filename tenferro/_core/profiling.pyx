@@ -169,6 +169,20 @@ def profile(EagerRuntime self, max_events=100_000):
         ``.table()`` is text, ``.rows()`` the same as data, ``.events`` the single operations, ``.chrome_trace(path)``
         a file for a trace viewer. Inside the guard derivatives are computed operation by operation, not from cached
         programs.
+
+    Raises
+    ------
+    ValidationError
+        `max_events` is negative.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> rt = tfr.default_runtime()
+    >>> with rt.profile() as seen:
+    ...     y = tfr.sin(0.5)
+    >>> [row.op for row in seen.rows()]
+    ['sin']
     """
     return Profile(self, max_events)
 

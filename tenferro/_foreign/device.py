@@ -11,6 +11,14 @@ class DeviceMemory:
 
     A subclass sets `name` and overrides `upload`, `download`, `pointer`, `view` and `empty`.
 
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> class Remote(tfr.DeviceMemory):
+    ...     name = "remote:0"
+    >>> Remote().name
+    'remote:0'
+
     Attributes
     ----------
     name : str
@@ -87,6 +95,12 @@ class DeviceEngine(NamespaceEngine, DeviceKernels):
     context_id : hashable
         The identity: which device it is.
     memory : DeviceMemory
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> issubclass(tfr.DeviceEngine, tfr.NamespaceEngine)
+    True
 
     Attributes
     ----------

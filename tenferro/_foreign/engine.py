@@ -52,15 +52,25 @@ class NamespaceEngine(Elementwise, Reductions, Moves, Contraction, NamespaceKern
     name : str, optional
         The engine's name; by default the attribute ``name`` of the class, else the library's name.
 
-    Attributes
-    ----------
-    xp : module
-        The namespace that methods use.
-
     Raises
     ------
     ValidationError
         Neither the class nor the call names a library.
+
+    Examples
+    --------
+    >>> import tenferro as tfr
+    >>> import numpy as np
+    >>> engine = tfr.NamespaceEngine(np, name="numpy")
+    >>> with tfr.session(engine) as s:
+    ...     y = s.exp([0.0, 1.0])
+    >>> y
+    EagerTensor([1.        , 2.71828183], dtype=float64)
+
+    Attributes
+    ----------
+    xp : module
+        The namespace that methods use.
     """
 
     xp = None

@@ -11,7 +11,7 @@ from .decompositions import cholesky, eig, eigh, eigvals, eigvalsh, lu, qr, svd,
 from .functions import expm, matrix_norm, matrix_power, matrix_rank, norm, pinv, vector_norm
 from .gauge import GaugeWarning, gauge_warnings
 from .matrix_functions import funm_hermitian
-from .polar import polar
+from .polar_factors import polar
 from .products import cond, diagonal, multi_dot, outer, solve_triangular, tensorinv, tensorsolve, trace
 from .reflectors import householder_product
 from .solvers import det, inv, lstsq, slogdet, solve, triangular_solve

@@ -3,7 +3,7 @@
 import numpy as np
 
 from . import composite_host as run
-from . import matrix_functions, polar, sylvester, truncation
+from . import matrix_functions, polar_factors, sylvester, truncation
 from .composite_host import with_kind
 
 
@@ -43,4 +43,4 @@ OPERATIONS = {
     "sketch_rank": (lambda a, omega: (), lambda a, omega: np.dtype(np.int64), run.sketch_rank),
 }
 
-RULES = {**polar.RULES, **sylvester.RULES, **matrix_functions.RULES, **truncation.RULES}
+RULES = {**polar_factors.RULES, **sylvester.RULES, **matrix_functions.RULES, **truncation.RULES}

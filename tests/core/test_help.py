@@ -24,25 +24,6 @@ FOREIGN = ("pluggy.", "numpy.")
 """Packages whose objects these namespaces hand on."""
 
 
-_LACKING = {
-    "EagerTensor buffer_limit DeviceEngine DeviceMemory NamespaceEngine engine engines plugins.discover "
-    "EagerTensor.register_hook EagerRuntime.draw EagerRuntime.explain EagerRuntime.install_extension_module": "Examples",
-    "ExecutionEngine": "signature Examples",
-    "plugins.Plugin": "Parameters Examples",
-    "plugins.forget EagerRuntime.capture_trace EagerRuntime.save_memory ExecutionEngine.register_kernel": "Returns Examples",
-    "EagerRuntime.extension EagerSession.extension": "Parameters Returns Examples",
-    "EagerRuntime.profile": "Raises Examples",
-    "ExecutionEngine.mark_broken": "Returns Raises Examples",
-}
-NOT_YET = {f"tenferro.{name}": lacking.split() for together, lacking in _LACKING.items() for name in together.split()}
-NOT_YET.update(dict.fromkeys((f"tenferro_cpu.CpuEngine.{name}" for name in ("register_kernel", "serial", "threaded")),
-                             ("Returns", "Examples")))
-NOT_YET["tenferro_cpu.CpuEngine.mark_broken"] = ["Returns", "Raises", "Examples"]
-"""Names whose help is incomplete, and what it lacks: whoever completes it takes the name out."""
-
-CLUTTERED = ("tenferro.plugins",)
-
-
 def is_attribute(value):
     return isinstance(value, property) or inspect.isdatadescriptor(value)
 
@@ -95,7 +76,7 @@ def own(value):
 @pytest.mark.parametrize("name", [name for name, value in EVERYTHING.items() if own(value)])
 def test_help_is_complete(name):
     lacking = missing(name, EVERYTHING[name])
-    assert sorted(part.split()[0] for part in lacking) == sorted(NOT_YET.get(name, ())), lacking
+    assert lacking == []
 
 
 def examples():
@@ -124,7 +105,7 @@ SILENT = {"tenferro.testing.check_grads"}
 """Functions whose success is silence."""
 
 
-TIDY = {name: module for name, module in modules() if name not in CLUTTERED}
+TIDY = dict(modules())
 
 
 @pytest.mark.parametrize("name", TIDY)
