@@ -27,8 +27,8 @@ def engine_under_test():
     return engine(name) if name else None
 
 
-OWN_KERNELS = ("test_blas", "test_elementary", "test_fusion", "test_guard_pages", "test_reduce_blocks", "test_thread_processes",
-               "test_threads", "test_dimensions_beyond_32_bits_are_refused")
+OWN_KERNELS = ("test_blas", "test_elementary", "test_fusion", "test_fusion_sums", "test_guard_pages", "test_reduce_blocks",
+               "test_thread_processes", "test_threads", "test_dimensions_beyond_32_bits_are_refused")
 """Modules and tests about the loops of the CPU engine, which say nothing about others."""
 
 
