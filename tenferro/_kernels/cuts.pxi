@@ -8,6 +8,7 @@ cdef enum:
     LINE = 64                   # and that a chunk has a multiple of
     COMPUTED = 1 << 18          # elements from which threads pay where each takes about a nanosecond
     MOVED = 1 << 20             # and where they are only moved
+    ACROSS = 1 << 21            # and where the inner loops are cut, whose calls multiply
 
 ctypedef struct Cut:
     int n_ops, rank, axis
@@ -23,7 +24,7 @@ cdef Py_ssize_t cut(Cut *c, int threads, Py_ssize_t size, int n_ops, int rank, c
                     Py_ssize_t (*strides)[64], unsigned long long whole, Py_ssize_t least) noexcept nogil:
     """Number of chunks for work on `size` elements; the axes of `whole`, one bit each, are left in one piece.
 
-    Chunks have `least` elements of the last axis or more, and no more of these chunks are made than there are threads.
+    Chunks have `least` elements of the last axis or more; where that is more than one, there are as many as threads.
     """
     cdef Py_ssize_t pieces = min(size // CHUNK, <Py_ssize_t> (CUTS * threads))
     cdef int i
@@ -40,6 +41,8 @@ cdef Py_ssize_t cut(Cut *c, int threads, Py_ssize_t size, int n_ops, int rank, c
     if c.axis < 0:
         return 1
     if c.axis == rank - 1 and least > 1:
+        if size < ACROSS:
+            return 1
         pieces = min(pieces, threads)
     c.each = (shape[c.axis] + pieces - 1) // pieces
     if c.axis == rank - 1:

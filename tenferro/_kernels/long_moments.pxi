@@ -125,7 +125,7 @@ cdef int long_deviations(const Value *x, Value *out, unsigned long long axes, bi
     """Variances; 1 if they were computed."""
     cdef Parts g
     cdef int threads = current_threads()
-    if not few_and_long(x, out) or x.meta.rank > 62 or not lay_parts(&g, x, out, axes, keepdims):
+    if x.meta.rank > 62 or not lay_parts(&g, x, out, axes, keepdims):
         return 0
     g.f, g.error = &tf_part_f64 if out.meta.dtype == D_F64 else &tf_part_f32, 0
     g.memory = <char *> malloc(g.count * g.step)
@@ -205,7 +205,7 @@ cdef int long_sums(Loop *loop, const Value *x, Value *out, const Value *m, unsig
     cdef Py_ssize_t parts = min(x.meta.size // CHUNK, <Py_ssize_t> TF_MOST_PARTS), each, rest, bytes
     cdef int axis = long_axis(x, axes, parts)
     cdef Value v = x[0], to = out[0]
-    if not few_and_long(x, out) or axis < 0 or x.meta.rank > 62:
+    if axis < 0 or x.meta.rank > 62:
         return 0
     parts = min(parts, x.meta.dims[axis])
     each = x.meta.dims[axis] // parts

@@ -104,7 +104,7 @@ cdef int exp_sums(const Value *x, Value *out, const Value *m, unsigned long long
     cdef Loop loop
     loop.fn = loop_f32 if x.meta.dtype == D_F32 else loop_f64
     loop.data = find_loop(Op.EXP, x.meta.dtype)
-    if long_sums(&loop, x, out, m, axes, keepdims):
+    if few_and_long(x, out) and long_sums(&loop, x, out, m, axes, keepdims):
         return 0
     memset(out.data, 0, out.meta.size * out.meta.itemsize)
     if x.meta.size < NOGIL_SIZE:
@@ -166,7 +166,7 @@ cdef int variance_here(int op, const Value *ins, Value *out, const Params *param
     if ins.meta.size == 0:
         memset(out.data, 0, out.meta.size * out.meta.itemsize)
         divide(out, div)
-    elif long_deviations(ins, out, axes, keepdims, div):
+    elif few_and_long(ins, out) and long_deviations(ins, out, axes, keepdims, div):
         pass
     elif is_complex(ins.meta.dtype):
         complex_variance(ins, out, axes, keepdims, div)

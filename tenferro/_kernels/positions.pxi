@@ -157,7 +157,8 @@ cdef void positions(int threads, const Value *x, const Value *best, const Value 
     if r and w.shape[r - 1] >= SHORT and absolute(f.step) >= absolute(w.strides[0][r - 1]):
         f.k = f.n
         f.n = -1
-    chunks = cut(&c, threads, x.meta.size, 3, r, w.shape, w.data, w.strides, 0, 1 if f.n >= 0 else APART)
+    chunks = 1 if threads == 1 else cut(&c, threads, x.meta.size, 3, r, w.shape, w.data, w.strides, 0,
+                                        1 if f.n >= 0 else APART)
     if chunks == 1:
         find_along(&f, &loop, r, w.shape, w.data, w.strides)
         return

@@ -4,7 +4,6 @@ import threading
 
 import numpy as np
 
-LARGE = 1 << 16         # elements; a thread starts in about a tenth of a millisecond
 PIECES = 4              # for each thread
 
 
@@ -30,7 +29,7 @@ def argsort(array, axis, threads):
         There is not enough for the order or for the sort.
     """
     others = [k for k in range(array.ndim) if k != axis and array.shape[k] > 1]
-    if threads < 2 or array.size < LARGE or not others:
+    if not others:
         return np.argsort(array, axis, kind="stable")
     cut = max(others, key=lambda k: (array.shape[k] >= threads, abs(array.strides[k])))
     n = array.shape[cut]

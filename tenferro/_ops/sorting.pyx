@@ -18,7 +18,10 @@ import numpy as np
 from tenferro.errors import DTypeMismatchError, ShapeMismatchError, ValidationError
 from .composites import broadcast_arrays
 from .index import take
-from .sorted_lines import argsort as sorted_order
+from .sorted_lines import argsort as in_threads
+
+cdef enum:
+    THREADED = 1 << 16          # elements; a Python thread starts in about a tenth of a millisecond
 
 
 cdef inline bint far(EagerTensor x) noexcept:
@@ -37,15 +40,19 @@ cdef tuple with_axis(object a, object axis):
     return x, axis_of(axis, x.v.meta.rank)
 
 
+cdef object stable_order(EagerTensor x, object array, int axis):
+    cdef int threads = engine_for(x.rt).threads if x.v.meta.size >= THREADED else 1
+    return np.argsort(array, axis, kind="stable") if threads == 1 else in_threads(array, axis, threads)
+
+
 cdef EagerTensor order(EagerTensor x, int axis, bint descending):
     """Positions that sort; stable in both directions, NaN counts as the largest."""
     if far(x):
         return asked("argsort", x, (), {"axis": axis, "descending": descending})
     array = export_array(&x.v)
-    cdef int threads = engine_for(x.rt).threads if x.v.meta.rank > 1 else 1
     if not descending:
-        return positions(x, sorted_order(array, axis, threads))
-    return positions(x, array.shape[axis] - 1 - np.flip(sorted_order(np.flip(array, axis), axis, threads), axis))
+        return positions(x, stable_order(x, array, axis))
+    return positions(x, array.shape[axis] - 1 - np.flip(stable_order(x, np.flip(array, axis), axis), axis))
 
 
 cdef EagerTensor gathered(EagerTensor x, EagerTensor idx, int axis):

@@ -225,8 +225,8 @@ def test_interrupt(tmp_path):
     script.write_text(START + """
 engine = CpuEngine.threaded(3)
 want = compute(engine)
-print("ready", flush=True)
 try:
+    print("ready", flush=True)
     while True:
         compute(engine, 2_000_000)
 except KeyboardInterrupt:

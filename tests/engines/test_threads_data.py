@@ -45,11 +45,11 @@ def values(shape, dtype, seed=0):
     return np.asarray(x if np.dtype(dtype).kind in "fc" else 100 * np.abs(x), dtype)
 
 
-# More than a million elements each, enough for every threshold, in odd extents and orders; and too few.
+# A million elements or two each, enough for every threshold, in odd extents and orders; and too few.
 LAYOUTS = {
     "flat": lambda dtype: values(1_100_003, dtype),
-    "plane": lambda dtype: values((1103, 1009), dtype, 1),
-    "columns": lambda dtype: np.asfortranarray(values((1103, 1009), dtype, 1)),
+    "plane": lambda dtype: values((1103, 2003), dtype, 1),
+    "columns": lambda dtype: np.asfortranarray(values((2003, 1103), dtype, 1)),
     "transposed": lambda dtype: values((37, 173, 191), dtype, 2).transpose(2, 0, 1),
     "stepped": lambda dtype: values((1103, 2019), dtype, 3)[::-1, ::-2],
     "tall": lambda dtype: values((350_003, 3), dtype, 4),
@@ -84,8 +84,8 @@ def test_running_sums_and_products(engines, dtype, layout):
             np.testing.assert_allclose(got[first], want[first], rtol=1e-5 if dtype == "f4" else 1e-13)
 
 
-@pytest.mark.parametrize("shape", [(1103, 1009), (37, 173, 191), (350_003, 3)], ids=str)
-@pytest.mark.parametrize("dtype", ["f4", "f8", "c16"])
+@pytest.mark.parametrize("shape", [(1103, 2003), (37, 173, 191), (350_003, 3)], ids=str)
+@pytest.mark.parametrize("dtype", ["f8", "c8"])
 def test_gradients_of_running_products(engines, dtype, shape):
     """These run linear recurrences and shifts, from both ends."""
     a = values(shape, dtype)
@@ -166,11 +166,11 @@ def test_adjoints_of_gathers_add_in_the_order_of_the_indices(engines, dtype, lay
 
 
 def test_scatters_keep_the_order_of_the_updates(engines):
-    a, u = values((1009, 1103), "f8"), values((3, 400, 1103), "f8", 1)
+    a, u = values((1009, 2103), "f8"), values((3, 400, 2103), "f8", 1)
     rows = np.random.default_rng(2).integers(-1009, 1009, (3, 400))
     x = tfr.constant(a)
     last, total = a.copy(), a.copy()
-    for i, v in zip(rows.ravel(), u.reshape(-1, 1103), strict=True):
+    for i, v in zip(rows.ravel(), u.reshape(-1, 2103), strict=True):
         last[i] = v
         total[i] += v
     np.testing.assert_array_equal(same_bits(engines, lambda: tfr.scatter(x, rows, u)), last)
