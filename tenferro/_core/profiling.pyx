@@ -7,7 +7,6 @@ from .optable cimport Op, dtype_object, op_name
 from .state cimport EagerRuntime, Guard, install
 from .sweep cimport node_at_hand
 
-import json
 import os
 from collections import namedtuple
 from operator import index
@@ -146,7 +145,8 @@ cdef class Profile(Guard):
                    "ts": e.start_us, "dur": e.duration_us, "pid": pid, "tid": tid,
                    "args": {"shape": list(e.shape), "dtype": e.dtype, "bytes": e.nbytes}} for e in self.watcher.events]
         with open(path, "w", encoding="utf-8") as f:
-            json.dump({"traceEvents": events, "displayTimeUnit": "ms"}, f)
+            from json import dump         # not before it is needed: importing it takes a while
+            dump({"traceEvents": events, "displayTimeUnit": "ms"}, f)
 
     def __str__(self):
         return self.table()

@@ -1,6 +1,6 @@
 """Dtypes: their kinds, limits and promotion, and conversion between them."""
 
-from dataclasses import dataclass
+from collections import namedtuple
 
 import numpy as np
 
@@ -13,10 +13,10 @@ from .host import checked_device
 __all__ = ["astype", "broadcast_shapes", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 
-@dataclass(frozen=True)
-class FloatInfo:
+class FloatInfo(namedtuple("FloatInfo", "bits eps max min smallest_normal dtype")):
     """Limits of a floating dtype: `bits`, `eps`, `max`, `min` and `smallest_normal` as Python numbers, and `dtype`."""
 
+    __slots__ = ()
     bits: int
     eps: float
     max: float
@@ -35,9 +35,10 @@ class FloatInfo:
         return float(np.finfo(self.dtype).resolution)
 
 
-@dataclass(frozen=True)
-class IntegerInfo:
+class IntegerInfo(namedtuple("IntegerInfo", "bits max min dtype")):
     """Limits of an integer dtype: `bits`, `max` and `min` as Python integers, and `dtype`."""
+
+    __slots__ = ()
 
     bits: int
     max: int
