@@ -247,9 +247,11 @@ cdef void walk_many(int threads, Loop *loop, Walk *w, Py_ssize_t size) noexcept 
     if s.axis < 0 or threads == 1 or pieces < 2:
         walk(loop, w)
         return
+    if s.axis == w.rank - 1:            # inner loops are called as often for a narrow piece as for a wide one
+        pieces = min(pieces, <Py_ssize_t> threads)
     s.each = (w.shape[s.axis] + pieces - 1) // pieces
     if s.axis == w.rank - 1:
-        s.each = (s.each + 63) // 64 * 64
+        s.each = max((s.each + 63) // 64 * 64, <Py_ssize_t> WIDTH)
     parallel(threads, (w.shape[s.axis] + s.each - 1) // s.each, walk_chunk, &s)
 
 
