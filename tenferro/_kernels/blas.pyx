@@ -51,7 +51,7 @@ def signature(text, precision):
     if not text.startswith("void (") or not text.endswith(")"):
         return "?"
     letters = ""
-    for argument in text[6:-1].split(","):
+    for argument in text[6:len(text) - 1].split(","):
         kind = argument.strip().removesuffix("*").strip()
         if kind in ("char", "int"):
             letters += kind[0]
