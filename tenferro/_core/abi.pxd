@@ -53,9 +53,9 @@ ctypedef struct Params:  # what an operation is told beside its inputs; compared
     Py_ssize_t n
     Py_ssize_t v[1]
 
-# Fills out->data; out->meta is set and, for an engine of host memory, out->buf allocated. For one of other memory out->buf may be
-# NULL, and the kernel sets out->buf and out->data; an input of one element may then be the host's. Called with the GIL, which
-# a kernel may release; a failure is a Python exception and -1.
+# Fills out->data; out->meta is set and, for an engine of host memory, out->buf allocated. For one of other memory out->buf may
+# be NULL, and the kernel sets out->buf and out->data; an input of one element may then be the host's. Called with the GIL,
+# which a kernel may release; a failure is a Python exception and -1.
 ctypedef int (*kernel_t)(PyObject *engine, int op, const Value *ins, int n_in, Value *out,
                          const Params *params) except -1
 

@@ -6,8 +6,8 @@ cdef int misplaced(int op, ExecutionEngine engine, const Value *v) except -1:
         return 0
     remedy = ("bring it to the host with to_tensor(), or pass the engine of its device" if engine.space == HOST_SPACE else
               "bring it there with session.constant_from_host()")
-    raise PlacementError(f"{op_name(op)}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor lies in "
-                         f"{placement(v.buf.space)}; {remedy}", op=op_name(op), expected=placement(engine.space),
+    raise PlacementError(f"{op_name(op)}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor lies "
+                         f"in {placement(v.buf.space)}; {remedy}", op=op_name(op), expected=placement(engine.space),
                          actual=placement(v.buf.space))
 
 

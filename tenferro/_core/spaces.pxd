@@ -9,10 +9,10 @@ cdef bint by_value(const Value *v) noexcept                         # one elemen
 
 cdef object device_array(const Value *v)                            # the library's array over a value of a device
 cdef int wrap_array(Value *out, int space, object array) except -1  # the other way round; fresh metadata
-cdef int place_array(Value *out, int space, object array) except -1 # out.meta is set: memory in its order
+cdef int place_array(Value *out, int space, object array) except -1  # out.meta is set: memory in its order
 cdef int upload(Value *out, int space, const Value *v) except -1    # host to device, the same order of axes
 cdef int download(Value *out, const Value *v) except -1             # device to host
-cdef int device_copy(Value *out, const Value *v, Meta *m) except -1 # fresh memory of metadata m (stolen)
+cdef int device_copy(Value *out, const Value *v, Meta *m) except -1  # fresh memory of metadata m (stolen)
 cdef int device_zeros(Value *out, int space, Meta *m) except -1     # m is stolen
 cdef int device_one(Value *out, int space, const Value *one) except -1    # a shared copy of the host's number 1
 cdef int placeholder(Value *out, int space) except -1               # out.meta is set: a buffer without memory
