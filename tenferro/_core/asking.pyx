@@ -3,22 +3,13 @@
 from .engine cimport ExecutionEngine
 from .eager cimport computed_in
 from .memory cimport *
-from .spaces cimport by_value, device_array, placement, upload, wrap_array
+from .spaces cimport bring, device_array, wrap_array
 from .state cimport EagerRuntime, engine_for
-
-from ..errors import PlacementError
 
 
 cdef object array_of(ExecutionEngine engine, str method, EagerTensor x):
     cdef Value v
-    if x.v.buf.space == engine.space:
-        return device_array(&x.v)
-    if not by_value(&x.v):
-        raise PlacementError(f"{method}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor lies in "
-                             f"{placement(x.v.buf.space)}; pass the engine of its device, or transfer the tensor with "
-                             "session.constant_from_host() or to_tensor()", op=method, expected=placement(engine.space),
-                             actual=placement(x.v.buf.space))
-    upload(&v, engine.space, &x.v)
+    bring(&v, engine.space, engine.name, &x.v, method)
     try:
         return device_array(&v)
     finally:

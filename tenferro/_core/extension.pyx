@@ -7,17 +7,16 @@ from operator import index
 from .abi cimport *
 from .custom cimport operands
 from .custom_node cimport Rules, call_in, dims_of, known_to, new_rules, outputs, recorded_call
-from .eager cimport EagerTensor, alias
+from .eager cimport EagerTensor
 from .engine cimport ExecutionEngine
-from .memory cimport value_drop
 from .optable cimport dtype_code, dtype_object
-from .spaces cimport by_value, device_array, placement, upload, wrap_array
+from .spaces cimport bring, device_array, wrap_array
 from .state cimport EagerRuntime, EagerSession, close_session, engine_for, install, open_session, thread_state
 from .tensor cimport export_array
 from tenferro._kernels.parallel cimport swap_threads
 
 from .caches import check_family
-from ..errors import (DTypeMismatchError, PlacementError, RuntimeStateError, ShapeMismatchError, UnsupportedError,
+from ..errors import (DTypeMismatchError, RuntimeStateError, ShapeMismatchError, UnsupportedError,
                       ValidationError)
 
 cdef str REMEDY = ("give it one with registrar.rule(..., {transform}=f) or through AdContext(rules=...), or detach() "
@@ -95,19 +94,10 @@ cdef int as_promised(ExtensionOperation op, str kind, tuple outs, list shapes, l
 
 cdef object executor_input(ExtensionOperation op, ExecutionEngine engine, EagerTensor x):
     """A read-only array for an engine of host memory, else an untracked tensor."""
-    cdef EagerTensor t = alias(x, NULL)
-    cdef Value v
-    if x.v.buf.space == engine.space:
-        return export_array(&x.v) if engine.space == HOST_SPACE else t
-    if not by_value(&x.v):
-        raise PlacementError(f"{op.rules.name}: the engine '{engine.name}' reaches {placement(engine.space)}, and this tensor "
-                             f"lies in {placement(x.v.buf.space)}; transfer it first with session.constant_from_host() or "
-                             "to_tensor()", op=op.rules.name, expected=placement(engine.space),
-                             actual=placement(x.v.buf.space))
-    upload(&v, engine.space, &x.v)
-    value_drop(&t.v)
-    t.v = v
-    return t
+    cdef EagerTensor t = EagerTensor.__new__(EagerTensor)
+    t.rt = x.rt
+    bring(&t.v, engine.space, engine.name, &x.v, op.rules.name)
+    return export_array(&t.v) if engine.space == HOST_SPACE else t
 
 
 cdef object offered(object executor, int space):

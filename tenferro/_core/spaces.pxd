@@ -16,4 +16,6 @@ cdef int device_copy(Value *out, const Value *v, Meta *m) except -1  # fresh mem
 cdef int device_zeros(Value *out, int space, Meta *m) except -1     # m is stolen
 cdef int device_one(Value *out, int space, const Value *one) except -1    # a shared copy of the host's number 1
 cdef int placeholder(Value *out, int space) except -1               # out.meta is set: a buffer without memory
+# v itself, or a number uploaded; raises for what the engine does not reach
+cdef int bring(Value *out, int space, str engine, const Value *v, str op) except -1
 cdef int on_host(Value *out, const Value *v) except -1              # v itself, or a copy of a device's

@@ -44,7 +44,19 @@ def known():
 
 
 cdef bint by_value(const Value *v) noexcept:
-    return v.buf.space == HOST_SPACE and v.buf.nbytes <= v.meta.itemsize
+    return v.buf.space == HOST_SPACE and v.meta.size > 0 and v.buf.nbytes <= v.meta.itemsize
+
+
+cdef int bring(Value *out, int space, str engine, const Value *v, str op) except -1:
+    if v.buf.space == space:
+        value_copy(out, v)
+        return 0
+    if by_value(v):
+        return upload(out, space, v)
+    raise PlacementError(f"{op}: the engine '{engine}' reaches {placement(space)}, and this tensor lies in "
+                         f"{placement(v.buf.space)}; pass the engine of its device, or transfer the tensor with "
+                         "session.constant_from_host() or to_tensor()", op=op, expected=placement(space),
+                         actual=placement(v.buf.space))
 
 
 # ---- arrays of the device's library ------------------------------------------------------------------------------------

@@ -353,3 +353,10 @@ def test_threads_share_a_device(rt):
     for t in threads:
         t.join()
     np.testing.assert_allclose(host(x.grad), 200 * np.exp(A) * (1 + A), rtol=1e-12)
+
+
+def test_empty_tensors_are_no_numbers(rt):
+    x = put(rt, np.zeros((0, 3)))
+    assert host(x * np.zeros((0, 1))).shape == (0, 3)
+    with pytest.raises(errors.PlacementError):
+        x * rt.constant_from(np.zeros((0, 1)))
